@@ -66,6 +66,8 @@ pub(crate) struct Peer {
     direct: bool,
     /// Why there is no link any more, to be told, and whether this end is to ask for another.
     over: Option<(String, bool)>,
+    /// That was told, or is to be, of the link that was to be last: once, as whatever comes later is taken for the next.
+    ended: bool,
     /// When to ask for another.
     again: Option<Instant>,
     /// Since when there has been a link, or is none.
@@ -142,10 +144,14 @@ impl Direct {
         self.changed();
     }
 
+    /// There is to be a link to a peer.
+    pub(crate) fn await_link(&mut self, mark: u64, federate: FederateHandle, now: Instant) {
+        self.peer(mark, federate, now).ended = false;
+    }
+
     /// There was to be a link to a peer, and is none.
     pub(crate) fn fail(&mut self, mark: u64, federate: FederateHandle, why: String, now: Instant) {
-        let peer = self.peer(mark, federate, now);
-        peer.over = Some((why, true));
+        self.peer(mark, federate, now).end(why, true);
         self.changed();
     }
 
@@ -161,6 +167,7 @@ impl Direct {
                 owed: None,
                 direct: false,
                 over: None,
+                ended: false,
                 again: None,
                 since: now,
                 pause: PAUSE_MIN,
@@ -420,7 +427,7 @@ impl Direct {
             peer.pause = PAUSE_MIN;
         }
         (peer.blocked, peer.owed) = (false, None);
-        peer.over = Some((why.to_owned(), asks));
+        peer.end(why.to_owned(), asks);
         self.changed();
     }
 
@@ -435,8 +442,8 @@ impl Direct {
         let peer = self.peer(mark, federate, now);
         if peer.stream.is_some() {
             self.break_off(mark, why, false, stream, now);
-        } else if peer.over.is_none() && peer.again.is_none() {
-            peer.over = Some((why.into(), false));
+        } else if !peer.ended {
+            peer.end(why.into(), false);
             self.changed();
         }
     }
@@ -609,6 +616,11 @@ impl Direct {
 }
 
 impl Peer {
+    fn end(&mut self, why: String, asks: bool) {
+        self.over = Some((why, asks));
+        self.ended = true;
+    }
+
     /// Whether its reader has to confirm something, wherever that is on its way.
     fn owes(&self) -> bool {
         self.window.under_way() as u64 >= 2 * CONFIRM_BYTES

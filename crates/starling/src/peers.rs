@@ -338,19 +338,16 @@ impl State {
         };
         (peer.taken, peer.confirmed) = (0, 0);
         peer.heard.clear();
+        if let Some(direct) = &mut self.lrc.outbox().direct {
+            direct.await_link(peer.mark, peer.federate, now);
+        }
         match begun {
             Ok(stage) => {
                 peer.stage = stage;
                 // It may have connected before this was read.
                 open.news = true;
             }
-            Err(why) => {
-                let (mark, federate) = (peer.mark, peer.federate);
-                peer.stage = Stage::None;
-                if let Some(direct) = &mut self.lrc.outbox().direct {
-                    direct.fail(mark, federate, why, now);
-                }
-            }
+            Err(why) => self.fail_link(peer, why, now),
         }
         Ok(())
     }

@@ -3,11 +3,12 @@
 
 use super::sharing::{Member, join, subscribe};
 use super::*;
+use crate::direct::{Change, Direct};
 use starling_core::FederateHandle;
 use starling_core::message::{After, Data, DataBody, LogIndex, RequestNumber};
-use starling_net::{Fill, Link, dial};
+use starling_net::{Bundling, Fill, Link, Stream, dial};
 use starling_rtiexec::Links;
-use starling_wire::{OnLink, VERSION, put_data, put_heartbeat, put_on_link};
+use starling_wire::{LinkRequest, OnLink, VERSION, put_data, put_heartbeat, put_on_link};
 use std::net::TcpListener;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -590,4 +591,41 @@ fn one_that_can_be_reached_is_enough() {
         receiver.hears_all(0..100);
         assert_eq!(sender.direct(), links);
     }
+}
+
+/// What the other end says of a link may be read long after this end has told its own part, and asked for another one: a
+/// second word would be taken for the end of that one.
+#[test]
+fn the_end_of_a_link_is_told_once() {
+    let (stream, _theirs) = Stream::pair().unwrap();
+    let (_, mut writer) = Link::new(Stream::pair().unwrap().0).split();
+    let bundling = Bundling {
+        bytes: 1400,
+        idle: Duration::ZERO,
+        age: Duration::ZERO,
+    };
+    let mut direct = Direct::new(bundling, 1 << 20, 1 << 20);
+    let (peer, begin) = ((7, FederateHandle(2)), Instant::now());
+    direct.await_link(peer.0, peer.1, begin);
+    direct.open(peer, Arc::new(stream), None, begin);
+    let told = |direct: &mut Direct, after: u64| {
+        let now = begin + Duration::from_secs(after);
+        let changes = std::iter::from_fn(|| direct.next_change(now, |_| true));
+        let told = changes.filter_map(|change| match change {
+            Change::Tell(LinkRequest::Over { .. }) => Some("over"),
+            Change::Tell(LinkRequest::Again { .. }) => Some("again"),
+            _ => None,
+        });
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(told(&mut direct, 0), [""; 0]);
+    direct.break_off(peer.0, "cut", true, &mut writer, begin);
+    assert_eq!(told(&mut direct, 0), ["over"]);
+    assert_eq!(told(&mut direct, 1), ["again"]);
+    direct.peer_broke_off(peer, &mut writer, begin);
+    assert_eq!(told(&mut direct, 2), [""; 0]);
+    // Of the next one it is told, also if it has not come about.
+    direct.await_link(peer.0, peer.1, begin);
+    direct.peer_broke_off(peer, &mut writer, begin);
+    assert_eq!(told(&mut direct, 3), ["over"]);
 }
