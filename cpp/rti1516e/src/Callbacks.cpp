@@ -164,14 +164,15 @@ void Callbacks::withTime(StarlingMessageTime const *message, Tell const &tell) {
         tell(sent, stamp, received, make<MessageRetractionHandle>(message->retraction));
 }
 
-// Without time and regions, as most come, by a way of its own: what the others need would be got ready for it, too.
+// Without time and regions, as most come, by a way of its own: what the others need would be got
+// ready for it, too.
 void Callbacks::reflectAttributeValues(StarlingReflectAttributeValues const &e) {
     if (e.time || e.regions)
         return reflectWithMore(e);
-    federate_.reflectAttributeValues(
-        make<ObjectInstanceHandle>(e.instance), attributes_.fill(e.values, e.values_count),
-        tag(e.tag), RECEIVE, static_cast<TransportationType>(e.transportation),
-        producedBy<SupplementalReflectInfo>(e.producer));
+    federate_.reflectAttributeValues(make<ObjectInstanceHandle>(e.instance),
+                                     attributes_.fill(e.values, e.values_count), tag(e.tag),
+                                     RECEIVE, static_cast<TransportationType>(e.transportation),
+                                     producedBy<SupplementalReflectInfo>(e.producer));
 }
 
 void Callbacks::reflectWithMore(StarlingReflectAttributeValues const &e) {
