@@ -304,14 +304,7 @@ impl Federate {
             return Ok(());
         }
         if self.time.take_undeleted(d.instance) || self.delivery.has_ended() {
-            // It knows it still: a removal was retracted, and one that has resigned is told nothing. Its subscriptions
-            // may be others by now.
-            if let Some(known) = self.objects.get_mut(d.instance)
-                && known.known_class != d.known_class
-            {
-                known.known_class = d.known_class;
-                known.received_as = None;
-            }
+            // It knows it still: a removal was retracted, and one that has resigned is told nothing.
             self.associate_again(d.instance);
             return Ok(());
         }
@@ -362,8 +355,6 @@ impl Federate {
         stamp: Option<Stamp>,
     ) -> Result<(), ProtocolError> {
         let order = self.time.received_order(stamp.as_ref());
-        // It comes instead of a discovery.
-        self.time.take_undeleted(instance);
         // If it can be retracted, the instance may come to be discovered here.
         let stamped = stamp.is_some_and(|s| s.retraction.is_some());
         if !stamped {

@@ -376,21 +376,25 @@ impl Execution {
     }
 
     /// A deletion was retracted: who had been told of it, and does not discover the instance again, owns nothing of
-    /// it any more.
-    pub(crate) fn end_lost_ownership(&mut self, instance: ObjectInstanceHandle) {
+    /// it any more. Returns them.
+    pub(crate) fn end_lost_ownership(
+        &mut self,
+        instance: ObjectInstanceHandle,
+    ) -> BTreeSet<FederateHandle> {
         let Some(known) = self.objects.get(instance) else {
-            return;
+            return BTreeSet::new();
         };
         let owners = known.owners().iter().flatten().filter_map(|o| o.federate());
         let knows = |owner: &FederateHandle| known.knowing().any(|f| f == *owner);
         let lost: BTreeSet<_> = owners.filter(|owner| !knows(owner)).collect();
         let mut effects = Effects::default();
-        for federate in lost {
+        for federate in &lost {
             for at in self.all_places(instance) {
-                self.drop_out(&mut effects, federate, at);
+                self.drop_out(&mut effects, *federate, at);
             }
         }
         self.settle_ownership(None, effects);
+        lost
     }
 
     /// A federate publishes further attributes at a class: what is to be had is offered to it.

@@ -510,7 +510,7 @@ impl Execution {
             self.time.times.retract(*federate, message);
         }
         let told: BTreeSet<_> = sent.into_iter().map(|(federate, _)| federate).collect();
-        for &federate in &told {
+        for federate in told {
             let notice = Notice::Retracted {
                 sender,
                 number,
@@ -519,7 +519,7 @@ impl Execution {
             self.log.notify(federate, notice);
         }
         if let Some(instance) = self.time.deletions.instance((sender, time, number)) {
-            self.undelete(instance, &told);
+            self.undelete(instance);
         }
     }
 
@@ -590,10 +590,9 @@ impl Execution {
         }
     }
 
-    /// A deletion was retracted that was told to these: the instance is as before, and discovered by those again
-    /// for whom it was gone. Who has ended its subscriptions meanwhile discovers nothing; whether it was delivered
-    /// the removal, which then stays, it alone knows: so it is told to remove the instance.
-    fn undelete(&mut self, instance: ObjectInstanceHandle, told: &BTreeSet<FederateHandle>) {
+    /// A deletion was retracted: the instance is as before, and discovered by those again for whom
+    /// it was gone.
+    fn undelete(&mut self, instance: ObjectInstanceHandle) {
         let Some(deletion) = self.time.deletions.remove(instance) else {
             return;
         };
@@ -609,15 +608,7 @@ impl Execution {
             self.log.advance();
             self.discover(None, federate, &[instance]);
         }
-        self.end_lost_ownership(instance);
-        let known = self.objects.get(instance);
-        let gone = |f: &FederateHandle| {
-            known.is_some_and(|i| i.known_class(*f).is_none())
-                && self.federation.is_member(*f)
-                && !self.objects.was_deleted_locally(instance, *f)
-        };
-        let gone: Vec<_> = told.iter().copied().filter(gone).collect();
-        for federate in gone {
+        for federate in self.end_lost_ownership(instance) {
             self.log.advance();
             let removed = Entry::Remove {
                 instance,
