@@ -1,7 +1,5 @@
 #include "seen_stamps.hpp"
 
-#include <new>
-
 namespace bmfed {
 
 using bench::isNewer;
@@ -15,12 +13,7 @@ void SeenStamps::reset(std::uint64_t count) {
     next_[-1] = 0;
     std::uint64_t slots = 1;
     while (slots <= kept + kept / 2) slots *= 2;  // there is always a free one
-    if (left_ != kept || slots_ != slots) {
-        // Of the system's zeros, which nobody has to write.
-        auto* const zeros = std::calloc(slots, sizeof(std::uint64_t));
-        if (zeros == nullptr) throw std::bad_alloc();
-        others_.reset(static_cast<std::uint64_t*>(zeros));
-    }
+    if (slots_ != slots) others_.reset(new std::uint64_t[slots]);
     slots_ = slots;
     left_ = kept;
     begun_ = full_ = false;
@@ -60,6 +53,7 @@ bool SeenStamps::insertOlder(std::uint64_t stamp) {
     if (low < there && at(low) == stamp) return false;
     // It may be one of those that are forgotten.
     if (low == 0 && full_) return false;
+    if (left_ == size_) std::fill_n(others_.get(), slots_, 0);
     std::uint64_t const mask = slots_ - 1;
     std::uint64_t slot = (stamp * 0x9e3779b97f4a7c15u >> 20) & mask;
     while (others_[slot] != 0) {

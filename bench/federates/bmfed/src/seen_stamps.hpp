@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 
 #include "stamp.hpp"
@@ -43,10 +42,6 @@ public:
     std::uint64_t newest() const { return next_[-1]; }
 
 private:
-    struct Free {
-        void operator()(void* memory) const { std::free(memory); }
-    };
-
     bool insertOlder(std::uint64_t stamp);
     std::uint64_t room() const { return static_cast<std::uint64_t>(end_ - next_); }
 
@@ -55,8 +50,8 @@ private:
     std::unique_ptr<std::uint64_t[]> ascending_;
     std::uint64_t size_ = 0;                                            // of the ring
     std::uint64_t *next_ = nullptr, *stop_ = nullptr, *end_ = nullptr;  // of it
-    // The others, by a hash; 0: free; a power of two of them.
-    std::unique_ptr<std::uint64_t[], Free> others_;
+    // The others, by a hash; 0: free; a power of two of them. Cleared when the first comes.
+    std::unique_ptr<std::uint64_t[]> others_;
     std::uint64_t slots_ = 0, left_ = 0;  // of these; how many more there may be
     std::uint64_t passed_ = 0;            // what is not newer has come
     bool begun_ = false, full_ = false;   // there are some; the ring has none free
