@@ -272,13 +272,13 @@ class Conductor:
         record["ways"] = {
             number: found for number, found in ways.items() if int(number) not in tests
         }
-        _keep_earlier(store.execution_directory(sequence.name, execution.name))
+        logs = store.execution_directory(sequence.name, execution.name).resolve()
+        _keep_earlier(logs)
         launcher = Launcher(self.study.program)
         master = Master(store, sequence, execution, progress, record, self.cpus(sequence))
         failed = True
         try:
             program = self.beside(sequence)
-            logs = store.execution_directory(sequence.name, execution.name).resolve()
             directory = self.run.directory("pipe-")
             parts = ssh.Parts(Path(program), self.rti_root(sequence), self.fom(sequence))
             async with (
