@@ -274,7 +274,8 @@ impl SaveStore {
             _ => format!("{} can't be read: {e}", path.display()),
         };
         let mut file = open_file(&path).map_err(unread)?;
-        if file.metadata().map_err(unread)?.len() > self.bytes_max {
+        let size = file.metadata().map_err(unread)?.len();
+        if size > self.bytes_max {
             return Err(format!(
                 "{} has more than {most} bytes (saves.bytes)",
                 path.display()
@@ -283,7 +284,8 @@ impl SaveStore {
         // What is no save is not read to its end.
         let mut head = [0; HEAD_BYTES];
         if file.read_exact(&mut head).is_ok() {
-            lengths(&head).map_err(|e| format!("{}: {e}", path.display()))?;
+            let checked = lengths(&head).and_then(|parts| require_size(parts, size));
+            checked.map_err(|e| format!("{}: {e}", path.display()))?;
         }
         let bytes = read_file(&path, most).map_err(unread)?;
         let saved = decode(&bytes).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -391,6 +393,18 @@ fn lengths(head: &[u8; HEAD_BYTES]) -> Result<(u64, u64), String> {
     Ok((number(12), number(20)))
 }
 
+/// That a file of so many bytes is as long as its head says.
+fn require_size((description, state): (u64, u64), size: u64) -> Result<(), String> {
+    let whole = description
+        .checked_add(state)
+        .and_then(|n| n.checked_add((HEAD_BYTES + DIGEST_BYTES) as u64));
+    match whole {
+        Some(whole) if whole > size => Err(too_short()),
+        Some(whole) if whole == size => Ok(()),
+        _ => Err("its length is not what it says".into()),
+    }
+}
+
 /// A save as the bytes of its file.
 pub fn encode(saved: &SavedFederation) -> Vec<u8> {
     let mut out = vec![0; HEAD_BYTES];
@@ -414,14 +428,7 @@ pub fn encode(saved: &SavedFederation) -> Vec<u8> {
 pub fn decode(bytes: &[u8]) -> Result<SavedFederation, String> {
     let head: &[u8; HEAD_BYTES] = bytes.first_chunk().ok_or_else(too_short)?;
     let (description, state) = lengths(head)?;
-    let whole = description
-        .checked_add(state)
-        .and_then(|n| n.checked_add((HEAD_BYTES + DIGEST_BYTES) as u64));
-    match whole {
-        Some(whole) if whole > bytes.len() as u64 => return Err(too_short()),
-        Some(whole) if whole == bytes.len() as u64 => {}
-        _ => return Err("its length is not what it says".into()),
-    }
+    require_size((description, state), bytes.len() as u64)?;
     let (content, digest) = bytes.split_at(bytes.len() - DIGEST_BYTES);
     if Sha256::digest(content)[..] != *digest {
         return Err("it is damaged: its checksum is wrong".into());
@@ -553,5 +560,25 @@ mod tests {
         store.0.replace(&place, b"whole").unwrap();
         assert_eq!(store.names().len(), 1 + taken.len() + 1);
         drop(first);
+    }
+
+    /// A terabyte, for which there would be no memory, of which the head says that it is none.
+    #[test]
+    fn a_file_that_is_longer_than_it_says_is_not_read() {
+        let mut store = Scratch::new("long");
+        store.0.bytes_max = u64::MAX;
+        let place = store.0.path("F", "L");
+        let bytes = encode(&save("L"));
+        fs::write(&place, &bytes).unwrap();
+        assert!(store.0.read("F", "L").is_ok());
+        let file = File::options().write(true).open(&place).unwrap();
+        file.set_len(1 << 40).unwrap();
+        let refused = store.0.read("F", "L").unwrap_err();
+        assert!(
+            refused.ends_with("its length is not what it says"),
+            "{refused}"
+        );
+        file.set_len(bytes.len() as u64 - 1).unwrap();
+        assert!(store.0.read("F", "L").is_err());
     }
 }
