@@ -82,7 +82,8 @@ impl Run {
 
     /// All has come to rest: what federates have heard is so, and what they have asked for was told.
     pub(super) fn look_at_what_was_told(&mut self) {
-        let there: BTreeSet<_> = self.model.own.keys().copied().collect();
+        // The model may have one who died as a restore was decided.
+        let there: BTreeSet<_> = self.network.hosts.values().map(|h| h.handle).collect();
         for (me, own) in &self.model.own {
             own.rooms.managed.observer.is_answered(*me, &there);
         }
