@@ -102,6 +102,9 @@ impl State {
             let Stage::Linked(reader) = &open.peers[at].stage else {
                 continue;
             };
+            if open.peers[at].heard.iter().all(|h| h.joined && !h.over) {
+                continue;
+            }
             let by = reader.stream().local_address();
             let peer = &mut open.peers[at];
             let before = peer.heard.len();
