@@ -32,7 +32,8 @@ _NOT_WHOLE = ("STL-RUN-009", "STL-OUT-007")
 
 def commit() -> str:
     """That of this tree, with "-dirty" where it differs from it; "unknown" where none is known."""
-    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    here = str(Path(__file__).parent)
+    command = ["git", "--no-optional-locks", "-C", here, "describe", "--always", "--dirty"]
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         said = subprocess.run(command, capture_output=True, text=True, timeout=10)
         return said.stdout.strip() or "unknown"
