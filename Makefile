@@ -108,7 +108,7 @@ LEAKS := callback encoding handle ownership values c_abi
 .PHONY: leaks
 leaks: LEAK_CHECKED = $(LIMIT) env STARLING_HOME=$(abspath $(BUILD))/cpp/cargo/release \
     STARLING_START_PROGRAM=$(abspath $(BUILD))/cpp/cargo/release/starling GTEST_FILTER=-*TakesMemoryForItsNodesOnly \
-    valgrind -q --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite --error-exitcode=23 \
+    valgrind -q --fair-sched=yes --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite --error-exitcode=23 \
     --suppressions=scripts/valgrind.supp
 leaks: cpp
 	$(LEAK_CHECKED) $$(cargo test --locked -p starling-capi --lib --no-run 2>&1 | \

@@ -66,7 +66,28 @@ TEST_P(Callbacks, AreHeldBackWhileDisabled) {
 
 TEST(Ambassadors, WorkSideBySideOnThreadsOfTheirOwn) {
     int const count = 6, updates = 200;
-    std::atomic<int> ready(0), done(0);
+    std::mutex mutex;
+    std::condition_variable changed;
+    int ready = 0, done = 0;
+    auto const one_more = [&](int &number) {
+        std::lock_guard<std::mutex> lock(mutex);
+        ++number;
+        changed.notify_all();
+    };
+    // Until it is so of all; who waits turns no circles, and evokes where it must.
+    auto const all = [&](int const &number, Federate &f) {
+        auto const end = deadline();
+        std::unique_lock<std::mutex> lock(mutex);
+        while (number < count && std::chrono::steady_clock::now() < end) {
+            if (f.model == HLA_IMMEDIATE) {
+                changed.wait_until(lock, end);
+            } else {
+                lock.unlock();
+                f.rti->evokeCallback(0.01);
+                lock.lock();
+            }
+        }
+    };
     auto const live = [&](int self) {
         Federate f(self % 2 ? HLA_IMMEDIATE : HLA_EVOKED);
         f.join(L"F" + std::to_wstring(self));
@@ -76,7 +97,8 @@ TEST(Ambassadors, WorkSideBySideOnThreadsOfTheirOwn) {
         // Counts a callback; each sender's values come in its order, without a gap.
         auto const take = [&](std::wstring const &what) {
             if (what.rfind(L"discover ", 0) == 0) {
-                ready += ++discovered == count - 1;
+                if (++discovered == count - 1)
+                    one_more(ready);
             } else if (what.rfind(L"reflect ", 0) == 0) {
                 size_t const colon = what.find(L':');
                 std::wstring const sender = what.substr(8, colon - 8);
@@ -87,13 +109,9 @@ TEST(Ambassadors, WorkSideBySideOnThreadsOfTheirOwn) {
                 throw std::runtime_error("an unexpected callback");
             }
         };
-        auto const end = deadline();
-        while (ready < count && std::chrono::steady_clock::now() < end) {
-            if (discovered < count - 1)
-                take(f.next());
-            else
-                f.rti->evokeCallback(0.01);
-        }
+        while (discovered < count - 1)
+            take(f.next());
+        all(ready, f);
         for (int i = 0; i < updates; ++i) {
             f.update(instance, std::to_string(self) + ":" + std::to_string(i));
             if (i % 10 == 0)
@@ -101,9 +119,8 @@ TEST(Ambassadors, WorkSideBySideOnThreadsOfTheirOwn) {
         }
         while (reflected < updates * (count - 1))
             take(f.next());
-        ++done;
-        while (done < count && std::chrono::steady_clock::now() < end)
-            f.rti->evokeCallback(0.01);
+        one_more(done);
+        all(done, f);
         f.leave();
     };
     std::vector<std::thread> threads;
