@@ -341,16 +341,20 @@ campaign-rtibm: setup-bench venv bmfed standin
 rtibm-figures: AT_MOST ?= 30m
 rtibm-figures: setup-bench venv bmfed standin limits
 	@mkdir -p $(BUILD)/bench
-	for what in cost plain wrong same; do \
+	{ echo "commit $$(git rev-parse --short=12 HEAD)"; for what in cost plain wrong same; do \
 	    timeout -k 60 $(AT_MOST) $(VENV)/bin/python bench/measure.py $$what --rti-root $(BUILD)/stage \
 	        --standin-root $(BUILD)/standin --bmfed $(BUILD)/bmfed/bmfed \
 	        --raw $(BUILD)/bmfed/bench-raw --times $(COMPARISONS) || echo "$$what: failed"; \
-	done 2>&1 | tee $(FIGURES); ! grep -qE '(: False|: failed)$$' $(FIGURES)
+	done; } 2>&1 | tee $(FIGURES); ! grep -qE '(: False|: failed)$$' $(FIGURES)
 
 keep-rtibm:
 	@[ -e "$(RUN)/report.html" ] || { echo "RUN=$(RUN): there is no report.html" >&2; exit 1; }
-	$(VENV)/bin/python bench/keep.py $(RUN) docs/reports/rtibm $(wildcard $(FIGURES))
-	$(VENV)/bin/pytest -q bench/tests/test_campaign_kept.py
+	rm -rf $(BUILD)/bench/kept
+	$(VENV)/bin/python bench/keep.py $(RUN) $(BUILD)/bench/kept $(wildcard $(FIGURES))
+	KEPT=$(abspath $(BUILD)/bench/kept) $(VENV)/bin/pytest -q bench/tests/test_campaign_kept.py
+	rm -rf docs/reports/rtibm
+	mkdir -p docs/reports
+	mv $(BUILD)/bench/kept docs/reports/rtibm
 
 # kill -9 of each process of a run at random moments, KILLS times each; then the run is resumed.
 .PHONY: bench-kills
