@@ -73,6 +73,15 @@ def test_a_lost_round_trip_of_best_effort_loses_no_other():
     assert said["said"] == 1
 
 
+def test_a_lost_round_trip_keeps_no_place_beyond_the_time_out():
+    """Four may be under way. Three of the first four are lost, of which one comes long after."""
+    said = play("three of four are lost")
+    (part,) = said["parts"]
+    assert (part["sent"], part["received"], part["silence"]) == (200, 198, "")
+    # At once: all that may be, but never more, though one comes whose place was given away.
+    assert (said["most"], said["at the end"]) == (4, 4)
+
+
 def test_a_way_on_which_nothing_comes_ends_the_sample():
     """Otherwise each of the updates would be waited for."""
     said = play("all is lost")
@@ -144,10 +153,11 @@ def refused(test: str) -> str:
     return ""
 
 
+@pytest.mark.parametrize("outstanding_max", [0, 1, 1 << 21])
 @pytest.mark.parametrize("updates", [1, 2, 1000, (1 << 20) + 1, 1 << 30])
 @pytest.mark.parametrize("kind", ["OWOT", "RTIL"])
-def test_bmfed_needs_the_memory_that_is_computed_for_it(tmp_path, kind, updates):
-    shape = {"types": 2, "instances": 3, "buffers": 5}
+def test_bmfed_needs_the_memory_that_is_computed_for_it(tmp_path, kind, updates, outstanding_max):
+    shape = {"types": 2, "instances": 3, "buffers": 5, "outstanding_max": outstanding_max}
     lines = "".join(f"{key} = {value}\n" for key, value in shape.items())
     file = tmp_path / "t.tsf.toml"
     file.write_text(text(f'kind = "{kind}"\nbuffer_bytes = 7000\nupdates = {updates}\n{lines}'))

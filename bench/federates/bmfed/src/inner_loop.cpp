@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "stamp.hpp"
 #include "trips.hpp"
@@ -10,7 +11,6 @@
 namespace bmfed {
 
 using bench::ageNs;
-using bench::isNewer;
 using bench::kWarmUpTag;
 using bench::makeStamp;
 using bench::nowNs;
@@ -41,7 +41,8 @@ InnerLoop::InnerLoop(RtiProxy& rti, TestDescription const& test, std::string con
                           (test.reliable ? 0 : kLostInARow * (lossTimeoutS + 3 * test.tickMax)))),
       calls_(std::move(calls)),
       sends_(test.objects() ? Tree::sendObj : Tree::sendInt),
-      returnsWith_(test.objects() ? Tree::returnObj : Tree::returnInt) {
+      returnsWith_(test.objects() ? Tree::returnObj : Tree::returnInt),
+      losesPlaces_(!test.reliable && test.latency() && test.outstandingMax > 0) {
     counted_.fill(&nobody_);
     int const discoveries = test_.objects() ? test_.types * test_.instances : 0;
     for (std::size_t p = 0; p < test_.pairs.size(); ++p) {
@@ -134,7 +135,7 @@ void InnerLoop::discovered(Tree tree, int number) {
 void InnerLoop::ready(int sample) {
     std::uint32_t const nth = test_.firstTag + static_cast<std::uint32_t>(sample) - 1;
     tag_ = static_cast<std::uint16_t>(1 + (nth - 1) % 0xffff);
-    arrivals_ = noted_ = outstanding_ = givenUp_ = 0;
+    arrivals_ = noted_ = outstanding_ = 0;
     lostInARow_ = 0;
     silent_ = false;
     // Who receives nothing needs nobody's word.
@@ -156,6 +157,11 @@ void InnerLoop::ready(int sample) {
         role.firstNs = role.lastNs = role.noted = 0;
         if (role.expected > 0) role.seen.reset(role.expected);
     }
+    if (!losesPlaces_) return;
+    auto const senders = std::count_if(roles_.begin(), roles_.end(),
+                                       [](Role const& role) { return role.result.sender; });
+    std::uint64_t const all = static_cast<std::uint64_t>(senders) * test_.updates;
+    underWay_.reset(std::min(all, test_.outstandingMax), nanoseconds(lossTimeoutS_));
 }
 
 void InnerLoop::arrived(bench::Arrival const& arrival) {
@@ -216,7 +222,8 @@ void InnerLoop::cameBack(Role& role, std::uint64_t stamp) {
     if (role.trips != nullptr) {
         role.trips->put(static_cast<float>(ageNs(stamp, role.lastNs)));
     }
-    if (outstanding_ > 0 && (givenUp_ == 0 || isNewer(stamp, givenUp_))) --outstanding_;
+    if (losesPlaces_) outstanding_ -= underWay_.back(stamp);
+    else if (outstanding_ > 0) --outstanding_;
 }
 
 void InnerLoop::ofAnotherSample(Route const& route, bench::Arrival const& arrival) {
@@ -322,7 +329,7 @@ void InnerLoop::awaitReturns() {
     // Lost. Where nothing may be lost the next wait would be as long, and in vain.
     silent_ = test_.reliable || ++lostInARow_ == kLostInARow;
     outstanding_ = 0;
-    givenUp_ = makeStamp(tag_, lookedNs_ - 1);
+    underWay_.clear();
 }
 
 // What is still to come of the sample, or to be answered. Whoever gives that up while others send
@@ -383,9 +390,11 @@ void InnerLoop::ask() {
 
 void InnerLoop::askOne(Role& role, std::size_t item) {
     stampedNs_ = std::max(nowNs(), stampedNs_ + 1);
+    std::uint64_t const stamp = makeStamp(tag_, stampedNs_);
+    if (losesPlaces_) underWay_.put(stamp);
     ++outstanding_;
     ++role.result.sent;
-    rti_.exchange(item, makeStamp(tag_, stampedNs_), test_.tickMax);
+    rti_.exchange(item, stamp, test_.tickMax);
     flushReturns();
     if (outstanding_ > 0) awaitReturns();
     housekeeping(stampedNs_);
@@ -411,6 +420,20 @@ void InnerLoop::askAlone(Role& role) {
     }
 }
 
+// Queues messages of these items, the first stamped later than `now`; when the last was. None of
+// the stamps is another's.
+template <class Watched>
+inline std::uint64_t InnerLoop::queue(std::size_t const* item, std::size_t const* end,
+                                      std::uint64_t now, Watched watched) {
+    for (std::uint16_t const tag = tag_; item != end; ++item) {
+        now = std::max(nowNs(), now + 1);
+        std::uint64_t const stamp = makeStamp(tag, now);
+        if (watched) underWay_.put(stamp);
+        rti_.queue(*item, stamp);
+    }
+    return now;
+}
+
 void InnerLoop::send() {
     std::uint64_t const updateBytes = test_.bufferBytes * static_cast<std::uint64_t>(test_.buffers);
     std::uint64_t const updates = test_.updates;
@@ -420,7 +443,6 @@ void InnerLoop::send() {
     if (test_.latency() && test_.outstandingMax == 1 && test_.loopVersion == 3) return ask();
     std::uint64_t const answered = test_.latency() ? 1 : 0;
     bool const limited = test_.latency() && test_.outstandingMax > 0;
-    std::uint16_t const tag = tag_;
     std::uint64_t pending = 0;
     std::uint64_t now = nowNs();
     auto flush = [&] {
@@ -442,11 +464,12 @@ void InnerLoop::send() {
                 if (limited) run = std::min(run, test_.outstandingMax - outstanding_);
                 left -= run;
                 pending += run;
-                for (auto const* const end = item + run; item != end; ++item) {
-                    now = std::max(nowNs(), now + 1);  // no two stamps are the same
-                    outstanding_ += answered;
-                    rti_.queue(*item, makeStamp(tag, now));
-                }
+                // What comes back meanwhile is one of these.
+                outstanding_ += answered * run;
+                std::size_t const* const end = item + run;
+                now = losesPlaces_ ? queue(item, end, now, std::true_type())
+                                   : queue(item, end, now, std::false_type());
+                item = end;
                 bool const full = limited && outstanding_ >= test_.outstandingMax;
                 if (pending < together && !full) break;
                 flush();

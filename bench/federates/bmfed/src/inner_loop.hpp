@@ -14,6 +14,7 @@
 #include "rti_proxy.hpp"
 #include "seen_stamps.hpp"
 #include "test_description.hpp"
+#include "under_way.hpp"
 
 namespace bmfed {
 
@@ -84,6 +85,9 @@ private:
     void ask();
     void askOne(Role& role, std::size_t item);
     void askAlone(Role& role);
+    template <class Watched>
+    std::uint64_t queue(std::size_t const* item, std::size_t const* end, std::uint64_t now,
+                        Watched watched);
     void flushAndDrain();
     void awaitReturns();
     void flushReturns() {
@@ -124,8 +128,10 @@ private:
     std::uint64_t arrivals_ = 0;     // of any kind: progress
     std::uint64_t noted_ = 0;        // of these, when it was last noted when they came
     std::uint64_t outstanding_ = 0;  // round trips under way
-    std::uint64_t givenUp_ = 0;      // what has no newer stamp counts as under way no more
-    int lostInARow_ = 0;             // round trips of best effort
+    // Where some may be lost and so many only may be under way: which these are.
+    bool const losesPlaces_;
+    UnderWay underWay_;
+    int lostInARow_ = 0;  // round trips of best effort
     std::uint64_t pulseNs_ = 0;
     std::uint64_t stampedNs_ = 0;  // of round trips one by one: no two stamps are the same
     std::uint64_t lookedNs_ = 0;   // when the clock was last read for a wait

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "inner_loop.hpp"
+#include "scripted.hpp"
 #include "stamp.hpp"
 
 namespace {
@@ -21,56 +22,7 @@ using Json = nlohmann::json;
 
 auto const kWait = std::chrono::milliseconds(10);
 
-class Scripted final : public bench::Endpoint {
-public:
-    std::string version() const override { return "script"; }
-    bench::Capabilities capabilities() const override { return {}; }
-    void connect(std::string const&, bench::Callbacks) override {}
-    bool join(std::string const&, std::string const&, std::string const&) override { return true; }
-    void resign() override {}
-    bool destroy(std::string const&) override { return true; }
-    void disconnect() override {}
-    bench::TopicId add(bench::Topic const&) override { return topics_++; }
-    void publish(bench::TopicId, std::size_t) override {}
-    void subscribe(bench::TopicId topic, std::size_t) override { subscribed.push_back(topic); }
-    void withdraw() override {}
-    std::size_t addItem(bench::TopicId, std::size_t, std::uint64_t) override { return items_++; }
-    void setTransport(std::size_t, bool) override {}
-    bool settled() const override { return true; }
-    void fill(std::size_t, unsigned char const*, std::size_t) override {}
-    void send(std::size_t, std::uint64_t stamp) override {
-        ++statistics_.sent;
-        onSend(stamp);
-    }
-    void say(bench::TopicId, std::vector<std::string> const&) override {}
-    void flush() override {
-        ++flushes;
-        onFlush();
-    }
-    void tick(double, double maxSeconds) override { wait(maxSeconds); }
-    void wait(double maxSeconds) override {
-        ++waits;
-        onWait(maxSeconds);
-    }
-
-    // Delivers a message of the n-th topic that was subscribed to.
-    void give(std::size_t nth, std::uint64_t stamp) {
-        ++statistics_.arrived;
-        data_->arrived({subscribed.at(nth), 0, stamp, 8, false, nullptr});
-    }
-
-    std::function<void(std::uint64_t)> onSend = [](std::uint64_t) {};
-    std::function<void()> onFlush = [] {};
-    std::function<void(double)> onWait = [](double) {};
-    std::vector<bench::TopicId> subscribed;
-    int waits = 0, flushes = 0;
-
-private:
-    bench::TopicId topics_ = 0;
-    std::size_t items_ = 0;
-};
-
-Scripted* script = nullptr;  // once it is made
+bmfed::Scripted* script = nullptr;  // once it is made
 
 class Nobody final : public bmfed::RtiEvents {
 public:
@@ -115,7 +67,7 @@ public:
     double dataTimeoutS = 5, lossTimeoutS = 0.1;
     // All has been sent as soon as nothing but the rest is waited for.
     bmfed::InnerLoop::Calls calls{[] {}, [] {}, [this] { loop->over(); }};
-    Scripted& endpoint = *script;
+    bmfed::Scripted& endpoint = *script;
     bmfed::InnerLoop* loop = nullptr;  // while it runs
 };
 
@@ -247,6 +199,42 @@ Json losesTrips(std::function<bool(std::uint64_t)> const& lost) {
     return {{"parts", parts}, {"said", said}};
 }
 
+// Federate "c" sends round trips of best effort, four under way at most, which come back one in
+// each wait. Of the first four three are lost for many times the loss time-out; one of these comes
+// then. How many of the others were under way at most, and at the end.
+Json losesPlaces() {
+    Play play;
+    play.test.kind = bmfed::TestKind::rtol;
+    play.test.reliable = false;
+    play.test.updates = 200;
+    play.test.outstandingMax = 4;
+    play.test.tickMax = 0.001;
+    play.test.pairs = {{"c", "a", {}}};
+    play.lossTimeoutS = 0.02;
+    std::deque<std::uint64_t> away;
+    std::uint64_t sent = 0, lost = 0;
+    std::size_t most = 0, atTheEnd = 0;
+    play.endpoint.onSend = [&](std::uint64_t stamp) {
+        ++sent;
+        if (sent == 2) lost = stamp;
+        if (sent >= 2 && sent <= 4) return;
+        away.push_back(stamp);
+        most = std::max(most, away.size());
+        if (sent == play.test.updates) atTheEnd = away.size();
+    };
+    play.endpoint.onWait = [&](double seconds) {
+        std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+        if (sent > play.test.updates / 2 && lost != 0) {
+            play.endpoint.give(0, std::exchange(lost, 0));
+        }
+        if (away.empty()) return;
+        play.endpoint.give(0, away.front());
+        away.pop_front();
+    };
+    Json const parts = play.run();
+    return {{"parts", parts}, {"most", most}, {"at the end", atTheEnd}};
+}
+
 // Federate "c" returns messages of best effort, between which it hears nothing for many times the
 // loss time-out, as their sender waits for what is lost; the last never comes.
 Json returnsAfterSilence() {
@@ -344,8 +332,9 @@ Json describe(std::string const& text) {
 
 namespace bench {
 
-std::unique_ptr<Endpoint> loadEndpoint(std::string const&, EndpointEvents&, char const* volatile*) {
-    script = new Scripted;
+std::unique_ptr<Endpoint> loadEndpoint(std::string const&, EndpointEvents& events,
+                                       char const* volatile*) {
+    script = new bmfed::Scripted(events);
     return std::unique_ptr<Endpoint>(script);
 }
 
@@ -370,6 +359,7 @@ int main(int argc, char** argv) {
         {"comes with an answer", comesWithAnAnswer},
         {"a fifth is lost", [] { return losesTrips([](std::uint64_t n) { return n % 5 == 0; }); }},
         {"all is lost", [] { return losesTrips([](std::uint64_t) { return true; }); }},
+        {"three of four are lost", losesPlaces},
         {"returns after silence", returnsAfterSilence},
         {"stamps", stamps},
     };

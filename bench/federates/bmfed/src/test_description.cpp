@@ -77,9 +77,10 @@ std::uint64_t TestDescription::memoryBytes(std::string const& federate) const {
     // Its recorder takes a power of two.
     std::uint64_t const trips = 2 * sizeof(float) * tripsHeld();
     std::uint64_t const seen = SeenStamps::kBytesEach * std::min(updates, SeenStamps::kKept);
+    std::uint64_t const underWay = sizeof(std::uint64_t) * std::min(updates, outstandingMax);
     std::uint64_t needed = 0;
     for (auto const& pair : pairs) {
-        if (pair.sender == federate) needed += values + (latency() ? trips + seen : 0);
+        if (pair.sender == federate) needed += values + (latency() ? trips + seen + underWay : 0);
         if (pair.receiver == federate) needed += (latency() ? values : 0) + seen;
     }
     return needed;

@@ -94,18 +94,20 @@ def seconds(test: Spec) -> float:
 # What bmfed holds: values of every item that a federate sends or returns with; of a latency test's
 # sender round trips that wait to be written, of a sample of up to a million all (a power of two of
 # them); the stamps that have come, the latest of them (at most four slots for each).
-_TRIPS_MAX, _TRIP_BYTES, _SEEN_MAX, _SEEN_BYTES = 1 << 21, 2 * 4, 1 << 20, 4 * 8
+_TRIPS_MAX, _TRIP_BYTES, _SEEN_MAX, _SEEN_BYTES, _STAMP_BYTES = 1 << 21, 2 * 4, 1 << 20, 4 * 8, 8
+_SIZES = ("types", "instances", "buffers", "buffer_bytes", "updates", "outstanding_max")
 
 
 def memory(sequence: Sequence, spec: Spec, federate: str) -> int:
     """What bmfed takes for the largest of the tests that `spec` stands for."""
     fields = spec.lists()
-    most = {k: max(fields[k]) for k in ("types", "instances", "buffers", "buffer_bytes", "updates")}
+    most = {k: max(fields[k]) for k in _SIZES}
     values = most["types"] * most["instances"] * most["buffers"] * most["buffer_bytes"]
     latency = any(kind.startswith("RT") for kind in fields["kind"])
     seen = min(most["updates"], _SEEN_MAX) * _SEEN_BYTES
     trips = min(2 * most["updates"] + 2, _TRIPS_MAX) * _TRIP_BYTES
-    send, take = values + latency * (trips + seen), latency * values + seen
+    under_way = min(most["updates"], most["outstanding_max"]) * _STAMP_BYTES
+    send, take = values + latency * (trips + seen + under_way), latency * values + seen
     pairs = sequence.taken(spec)
     return sum((p.sender == federate) * send + (p.receiver == federate) * take for p in pairs)
 
