@@ -3,8 +3,10 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>
-#include <climits>
 
+#include <cctype>
+#include <climits>
+#include <cstdint>
 #include <cstdlib>
 
 namespace bench {
@@ -16,6 +18,16 @@ std::string besideProgram() {
     ssize_t const length = ::readlink("/proc/self/exe", path, sizeof path);
     std::string const program(path, length > 0 ? static_cast<std::size_t>(length) : 0);
     return program.substr(0, program.rfind('/') + 1);
+}
+
+// By its name; bench/starling_bench/rti.py has the same rule.
+bool isCarriers(std::string const& path) {
+    std::string name = path.substr(path.rfind('/') + 1);
+    if (name.find("RTI") != std::string::npos) return true;
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    auto const has = [&](char const* part) { return name.find(part) != std::string::npos; };
+    return name.compare(0, 9, "libbench-") == 0 || name.compare(0, 6, "librti") == 0 ||
+           has("1516") || has("fedtime");
 }
 
 template <typename Function>
@@ -52,20 +64,25 @@ std::unique_ptr<Endpoint> loadEndpoint(std::string const& name, EndpointEvents& 
     return std::unique_ptr<Endpoint>(make(&events, service));
 }
 
-std::vector<std::string> loadedLibraries() {
-    std::vector<std::string> found;
+std::vector<std::string> loadedLibraries(Endpoint const& endpoint) {
+    struct Search {
+        std::uintptr_t within;
+        std::vector<std::string> found;
+    } search{reinterpret_cast<std::uintptr_t>(endpoint.within()), {}};
     ::dl_iterate_phdr(
         [](dl_phdr_info* one, std::size_t, void* data) {
-            std::string const path = one->dlpi_name;
-            std::string const name = path.substr(path.rfind('/') + 1);
-            bool const carries = name.compare(0, 9, "libbench-") == 0 ||
-                                 name.find("rti1516") != std::string::npos ||
-                                 name.find("RTI") != std::string::npos;
-            if (carries) static_cast<std::vector<std::string>*>(data)->push_back(path);
+            auto& search = *static_cast<Search*>(data);
+            bool carries = isCarriers(one->dlpi_name);
+            for (int n = 0; search.within != 0 && !carries && n < one->dlpi_phnum; ++n) {
+                auto const& part = one->dlpi_phdr[n];
+                carries = search.within - one->dlpi_addr - part.p_vaddr < part.p_memsz;
+            }
+            // The program itself has no name here.
+            if (carries && *one->dlpi_name != 0) search.found.push_back(one->dlpi_name);
             return 0;
         },
-        &found);
-    return found;
+        &search);
+    return search.found;
 }
 
 }  // namespace bench

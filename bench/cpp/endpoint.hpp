@@ -152,6 +152,9 @@ public:
     virtual std::string version() const = 0;
     virtual Capabilities capabilities() const = 0;
     virtual Statistics statistics() const { return statistics_; }
+    // An address within the library that does the work behind the adapter's own; null: there is
+    // none.
+    virtual void const* within() const { return nullptr; }
 
     // Data that arrive from now on go there; null: nowhere.
     void deliverTo(DataEvents* data) { data_ = data; }
@@ -237,15 +240,16 @@ private:
 };
 
 // Grows with every change of these classes: an adapter of another version is refused.
-constexpr int kEndpointVersion = 7;
+constexpr int kEndpointVersion = 8;
 
 // Loads the adapter of this name (libbench-NAME.so, beside the program or in BENCH_ADAPTERS).
 // `*service` always names what the endpoint does now, for who finds that it does not return.
 std::unique_ptr<Endpoint> loadEndpoint(std::string const& name, EndpointEvents& events,
                                        char const* volatile* service);
 
-// Files of the libraries that carry the data in this process: the adapter's, and those of an RTI.
-std::vector<std::string> loadedLibraries();
+// Files of the libraries that carry the data in this process: the adapter's, the one behind it
+// whatever its name is, and those that are called as an RTI's are.
+std::vector<std::string> loadedLibraries(Endpoint const& endpoint);
 
 }  // namespace bench
 

@@ -388,6 +388,8 @@ class Conductor:
         if prepared.server:
             server = await start(SERVER, host, None, prepared.server, prepared)
             await until_ready(server, prepared, sequence.join_timeout_s, there)
+        root = self.rti_root(sequence)
+        there.master.root, there.master.loaded = root, launcher.loaded
         # The master comes last.
         federates = sorted(sequence.federate, key=lambda f: f.name == sequence.master)
         for federate in federates:
@@ -399,11 +401,10 @@ class Conductor:
             command += ["--out", place.site.out if place.site else str(directory)]
             if prepared.local_settings:
                 command += ["--local-settings", prepared.local_settings]
+            there.master.roots[federate.name] = root and Path(
+                there.words([str(root)], place.site)[0]
+            )
             if federate.name == sequence.master:
-                if root := self.rti_root(sequence):
-                    (there_root,) = there.words([str(root)], place.site)
-                    there.master.root = Path(there_root)
-                    there.master.loaded = launcher.loaded
                 command += [*conducting, "--manager", await there.pipe(place.site)]
                 # Between samples, and only then, results are brought home, the RTI is asked and
                 # summaries are renewed: within one the manager does nothing but wait.

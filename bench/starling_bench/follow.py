@@ -17,7 +17,7 @@ from .hosts import GRACE_S, SERVICES, Launcher, Running, output
 from .outside import line_of, open_file
 from .pipe import ControlPipe
 from .plan import Execution, Sequence
-from .rti import Adapter, Prepared, check_loaded
+from .rti import Adapter, Prepared, check_loaded, check_told, is_an_rtis
 from .store import Store
 
 Progress = Callable[[dict], None]
@@ -27,17 +27,21 @@ _READ = "read the logs of its federates, then `resume` the run"
 _TEXT_MAX = 1000
 
 
-# Of libraries that a master has loaded.
+# Of libraries that a federate has loaded.
 _LIBRARIES_MAX, _LIBRARY_BYTES_MAX = 1000, 1 << 30
 
 
-def checksums(libraries: object) -> dict[str, str]:
-    """SHA-256 of files, by their names; of those on another host, which were copied there, none.
-    ValueError if they are no list of names."""
+def named(libraries: object) -> list[str]:
+    """Files of libraries as a federate names them; ValueError if they are no list of names."""
     if not isinstance(libraries, list) or len(libraries) > _LIBRARIES_MAX:
         raise ValueError(f"libraries are no list of at most {_LIBRARIES_MAX}")
+    return [line_of(name) for name in libraries]
+
+
+def checksums(libraries: list[str]) -> dict[str, str]:
+    """SHA-256 of files, by their names; of those on another host, which were copied there, none."""
     found = {}
-    for path in [Path(line_of(name)) for name in libraries]:
+    for path in map(Path, libraries):
         with contextlib.suppress(OSError), open_file(path) as file:
             if os.fstat(file.fileno()).st_size <= _LIBRARY_BYTES_MAX:
                 found[path.resolve().name] = hashlib.file_digest(file, "sha256").hexdigest()
@@ -66,9 +70,10 @@ class Master:
         self._went_on_s: float | None = None  # this process's CPU time when a sample began
         self._taken = 0  # samples of this test
         self._said: BenchError | None = None  # what it called an error
-        # Of federates on this host; and the RTI's install tree where the master is.
+        # Of federates on this host, and the RTI's install tree here and where each federate is.
         self.loaded: Callable[[], list[str]] = list
         self.root: Path | None = None
+        self.roots: dict[str, Path | None] = {}
 
     def hear(self, event: dict) -> None:
         """Keeps an event of the message pipe; a problem with that is kept for `check`."""
@@ -79,6 +84,8 @@ class Master:
         try:
             if event["event"] == "joined":
                 self._joined(event)
+            elif event["event"] == "libraries":
+                self._told(line_of(event["federate"]), named(event["libraries"]))
             elif event["event"] == "test":
                 self.conducts = True
                 self.test, self._taken = self._number(event), 0
@@ -117,11 +124,21 @@ class Master:
             raise ValueError("its clock is no table of numbers")
         self._record["rti"] = line_of(event.get("rti", ""))[:_TEXT_MAX]
         self._record["clock"] = clock
-        libraries = event.get("libraries", [])
+        libraries = named(event.get("libraries", []))
         self._record["libraries"] = checksums(libraries)
+        self._told(self._sequence.master, libraries)
+        # Of programs that say nothing of themselves there is what the system knows.
         if self.root:
-            where = self._sequence.rti.place("root") or f"sequence '{self._sequence.name}'"
-            check_loaded([*libraries, *self.loaded()], self.root, where)
+            check_loaded(filter(is_an_rtis, self.loaded()), self.root, self._place())
+
+    def _place(self) -> str:
+        return self._sequence.rti.place("root") or f"sequence '{self._sequence.name}'"
+
+    def _told(self, federate: str, libraries: list[str]) -> None:
+        """What a federate has loaded, wherever it runs."""
+        if federate not in self.roots:
+            raise ValueError("there is no such federate")
+        check_told(libraries, self.roots[federate], federate, self._place())
 
     def _number(self, event: dict) -> int:
         """The test that an event is of; ValueError if there is none of that number."""

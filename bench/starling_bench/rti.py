@@ -77,16 +77,24 @@ class Way:
 LIBRARIES = ("lib", "lib64", "lib/gcc", "lib/x86_64-linux-gnu")
 
 
+ADAPTER = "libbench-"  # with what the names of adapters' libraries begin
+
+
+def is_an_rtis(path: str) -> bool:
+    """Whether a library is called as an RTI's are; bench/cpp/endpoint.cpp has the same rule."""
+    name, small = Path(path).name, Path(path).name.lower()
+    if small.startswith(ADAPTER):
+        return False
+    return "RTI" in name or small.startswith("librti") or "1516" in small or "fedtime" in small
+
+
 def check_loaded(libraries: Iterable[str], root: Path, where: str) -> None:
-    """BenchError if one of the files that a federate has loaded is an RTI's, and not of this
-    install tree: then another RTI would be measured under this one's name."""
+    """BenchError if one of an RTI's files that a federate has loaded is not of this install tree:
+    then another RTI would be measured under this one's name."""
     tree = {root, root.resolve()}
     # A tree may be one of links.
     linked = {p.resolve() for name in LIBRARIES for p in (root / name).glob("*.so*")}
     for path in map(Path, libraries):
-        name = path.name
-        if name.startswith("libbench-") or not ("rti1516" in name or "RTI" in name):
-            continue
         file = path.resolve()
         if file not in linked and not any(p.is_relative_to(t) for p in (path, file) for t in tree):
             raise BenchError(
@@ -98,6 +106,24 @@ def check_loaded(libraries: Iterable[str], root: Path, where: str) -> None:
                 f"-DRTI_ROOT={root}) and name it as 'program' in the RTI's table",
                 USAGE,
             )
+
+
+def check_told(libraries: list[str], root: Path | None, federate: str, where: str) -> None:
+    """The same of what a federate says that carries its data, where the RTI's tree is there; also
+    BenchError if it is on an RTI of which it has loaded no library."""
+    others = [path for path in libraries if not Path(path).name.startswith(ADAPTER)]
+    if not others and any(Path(path).stem == f"{ADAPTER}hla1516e" for path in libraries):
+        raise BenchError(
+            "STL-RTI-008",
+            f"federate '{federate}' has loaded no library of an RTI: which one would be "
+            "measured is not known",
+            where,
+            "build the federates' program with an RTI that is a shared library",
+            USAGE,
+        )
+    # What is behind an adapter that is no RTI's is the host's own.
+    if root and any(Path(path).stem == f"{ADAPTER}hla1516e" for path in libraries):
+        check_loaded(others, root, where)
 
 
 def find(server: str, env: dict[str, str], where: str, do: str) -> None:

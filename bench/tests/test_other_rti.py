@@ -2,6 +2,7 @@
 federates' program."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from test_standin import server  # noqa: F401
 from starling_bench import hosts, plan
 from starling_bench.conduct import Conductor
 from starling_bench.errors import USAGE, BenchError
-from starling_bench.rti import Adapter, Rti, check_loaded
+from starling_bench.rti import Adapter, Rti, check_loaded, check_told, is_an_rtis
 from starling_bench.studies.rtibm import STUDY
 
 there = pytest.mark.skipif(
@@ -80,13 +81,64 @@ def test_what_is_below_the_root_is_taken_also_by_a_link(tmp_path):
     (elsewhere / "librti1516e.so.1").touch()
     (root / "lib" / "librti1516e.so.1").symlink_to(elsewhere / "librti1516e.so.1")
     (tmp_path / "link").symlink_to(root)
-    other = [f"{elsewhere}/libbench-hla1516e.so", "/usr/lib/libc.so.6"]
-    check_loaded([*other, f"{root}/lib/librti1516e.so.1"], root, "")
+    check_loaded([f"{root}/lib/librti1516e.so.1"], root, "")
     check_loaded([f"{root}/lib/librti1516e.so.1"], tmp_path / "link", "")
     check_loaded([f"{elsewhere}/librti1516e.so.1"], root, "")  # as the kernel names it
     for wrong in (f"{tmp_path}/x/librti1516e.so.1", f"{root}2/lib/librti1516e64.so"):
         with pytest.raises(BenchError, match="is not below its root"):
-            check_loaded([*other, wrong], root, "")
+            check_loaded([wrong], root, "")
+
+
+@pytest.mark.parametrize("name", ["librti1516e.so.1", "libfedtime1516e64.so", "libFedTime.so",
+    "librti13.so", "libRTI-NG.so", "libOpenRTI.so.0.7", "libhla1516e.so"])  # fmt: skip
+def test_libraries_of_an_rti_are_known_by_their_names(name):
+    assert is_an_rtis(f"/usr/lib/{name}")
+
+
+@pytest.mark.parametrize("name", ["libbench-hla1516e.so", "libc.so.6", "librt.so.1", "libcert.so"])
+def test_others_are_no_libraries_of_an_rti(name):
+    assert not is_an_rtis(f"/opt/rti1516e/{name}")
+
+
+def test_who_names_no_library_of_an_rti_is_refused(tmp_path):
+    """Also where no root is given; where one is, whatever is behind the adapter is below it."""
+    adapter, plain = "/b/libbench-hla1516e.so", "/b/libbench-tcp.so"
+    for root in (None, tmp_path):
+        with pytest.raises(BenchError, match="'x' has loaded no library of an RTI"):
+            check_told([adapter], root, "x", "")
+        check_told([plain], root, "x", "")
+        check_told([], root, "x", "")  # of another study
+    check_told([adapter, "/opt/libwork.so"], None, "x", "")
+    check_told([adapter, f"{tmp_path}/lib/libwork.so"], tmp_path, "x", "")
+    check_told([plain, "/usr/lib/libwork.so"], tmp_path, "x", "")
+    with pytest.raises(BenchError, match="library /opt/libwork\\.so, which is not"):
+        check_told([adapter, "/opt/libwork.so"], tmp_path, "x", "")
+
+
+@there
+def test_a_library_that_does_the_rtis_work_is_seen_whatever_its_name(run, server):  # noqa: F811
+    """Another's goes before that of the root, as a loader may have it."""
+    other = run.directory / "libwork.so"
+    shutil.copy(f"{STANDIN_ROOT}/lib/librti1516e.so.1", other)
+    run.rti_root = STANDIN_ROOT
+    rti = f'adapter = "generic"\nlocal_settings = "standin://{server.at}"'
+    rti += f'\nenv = {{ LD_PRELOAD = "{other}" }}'
+    run.start(text(QUICK, rti=rti)).fails(USAGE, "STL-RTI-007", f"library {other}, which is not")
+    assert run.rows() == []
+
+
+@there
+def test_each_federate_says_what_it_has_loaded(run, server):  # noqa: F811
+    """A subordinate's own command takes another RTI's tree than its table has."""
+    other = run.directory / "other"
+    shutil.copytree(f"{STANDIN_ROOT}/lib", other / "lib", symlinks=True)
+    run.rti_root = STANDIN_ROOT
+    rti = f'adapter = "generic"\nlocal_settings = "standin://{server.at}"'
+    tsf = text(QUICK, rti=rti)
+    own = f'command = ["/usr/bin/env", "LD_LIBRARY_PATH={other}/lib", "{BMFED}"]'
+    tsf = tsf.replace('name = "subordinate"', f'name = "subordinate"\n{own}', 1)
+    run.start(tsf).fails(USAGE, "STL-RTI-007", f"{other}/lib/librti1516e.so.1, which is not")
+    assert run.rows() == []
 
 
 def test_libraries_of_a_process_are_seen():

@@ -12,6 +12,7 @@
 #include <locale>
 #include <map>
 #include <mutex>
+#include <typeinfo>
 #include <unordered_map>
 
 #include "endpoint.hpp"
@@ -172,6 +173,8 @@ public:
     std::string version() const override {
         return narrow(rti1516e::rtiName()) + " " + narrow(rti1516e::rtiVersion());
     }
+    // The type of what the RTI has made is known where that is.
+    void const* within() const override { return rti_ ? &typeid(*rti_) : nullptr; }
     Capabilities capabilities() const override {
         Capabilities can;
         can.immediate = can.transportChange = can.sessions = true;

@@ -25,6 +25,8 @@ double const kLeaveS = 5;
 double const kLastWordsS = 2;
 // What an RTI may take beyond the time-out for joining, to start a server for example.
 double const kStartS = 15;
+// What a state is that names the libraries of a federate.
+std::string const kLibraries = "libraries ";
 
 std::string sampleId(int test, int sample) {
     return std::to_string(test) + "." + std::to_string(sample);
@@ -99,7 +101,7 @@ void Federate::join() {
     pipe_.send({{"event", "joined"},
                 {"federate", options_.name},
                 {"rti", rti_.rtiVersion()},
-                {"libraries", bench::loadedLibraries()},
+                {"libraries", rti_.libraries()},
                 {"clock", {{"step_ns", error.stepNs}, {"reading_ns", error.readingNs}}}});
 }
 
@@ -214,6 +216,8 @@ void Federate::controlReceived(Control kind, std::vector<std::string> const& val
         std::string const state = values[1].substr(bar + 1);
         peer->second.heardNs = nowNs();
         if (state.compare(0, 8, "failed: ") == 0) peer->second.failure = state.substr(8);
+        else if (state.compare(0, kLibraries.size(), kLibraries) == 0)
+            peer->second.libraries = Json::parse(state.substr(kLibraries.size()), nullptr, false);
         else peer->second.states.insert(state + " " + values[0]);
         return;
     }
@@ -280,7 +284,15 @@ void Federate::runMaster() {
         }
         rti_.wait(0.05);
     }
-    for (auto& peer : peers_) peer.second.heardNs = nowNs();
+    for (auto& peer : peers_) {
+        if (!peer.second.libraries.is_array()) {
+            throw Failure("federate '" + peer.first + "' said what are no libraries");
+        }
+        pipe_.send({{"event", "libraries"},
+                    {"federate", peer.first},
+                    {"libraries", peer.second.libraries}});
+        peer.second.heardNs = nowNs();
+    }
 
     std::uint32_t tag = 1;
     for (std::size_t i = 0; i < options_.tests.size(); ++i) {
@@ -424,6 +436,9 @@ Federate::Directive Federate::nextDirective(std::vector<Directive> const& allowe
         Directive const next = directives_.front();
         directives_.pop_front();
         if (next.what == "rollCall") {
+            // As text of any bytes: what a file may be called.
+            Json const libraries = rti_.libraries();
+            report(kLibraries + libraries.dump(-1, ' ', true, Json::error_handler_t::replace), "");
             report("joined", "");
             continue;
         }

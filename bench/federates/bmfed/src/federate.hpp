@@ -55,6 +55,7 @@ private:
         std::uint64_t heardNs = 0;
         std::set<std::string> states;
         std::string failure;
+        Json libraries = Json::array();  // that it has loaded
     };
     using Peers = std::map<std::string, Peer>;
     struct Directive {

@@ -52,6 +52,8 @@ public:
 
     std::string rtiVersion() const { return endpoint_->version(); }
     bench::Capabilities capabilities() const { return endpoint_->capabilities(); }
+    // Files of the libraries that carry the data.
+    std::vector<std::string> libraries() const { return bench::loadedLibraries(*endpoint_); }
     bench::Statistics statistics() const { return endpoint_->statistics(); }
 
     // Federation management.
