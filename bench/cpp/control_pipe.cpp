@@ -60,6 +60,11 @@ void ControlPipe::send(Json const& line) {
     }
 }
 
+void ControlPipe::await(double seconds) const {
+    pollfd one = {socket_, POLLIN, 0};
+    ::poll(&one, 1, static_cast<int>(seconds * 1e3));
+}
+
 std::vector<Json> ControlPipe::receive() {
     std::vector<Json> lines;
     char buffer[4096];

@@ -35,6 +35,8 @@ public:
     bool connected() const { return socket_ >= 0; }
     // A conductor that went away is no reason to end a measurement: failures are dropped.
     void send(Json const& line);
+    // Until something has come, at most so long; s.
+    void await(double seconds) const;
     // What has come since; does not wait. A line that is no JSON object ends the connection.
     std::vector<Json> receive();
 

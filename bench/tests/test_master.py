@@ -45,6 +45,13 @@ def conducted(at: Path) -> tuple[list[dict], dict]:
         return heard, last_line(out)
 
 
+def test_a_master_does_not_sleep_on_while_it_is_told_to_go_on(tmp_path):
+    """It would begin its samples cold."""
+    heard, said = conducted(tmp_path / "pipe")
+    assert sum(event["event"] == "between" for event in heard) == 2
+    assert said["longest"] == 0
+
+
 def test_the_manager_is_told_which_libraries_each_federate_has_loaded(tmp_path):
     heard, _ = conducted(tmp_path / "pipe")
     told = {event["federate"]: event["libraries"] for event in heard if "libraries" in event}

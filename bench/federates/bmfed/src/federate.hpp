@@ -85,7 +85,7 @@ private:
     // Renews the bound on the time without progress.
     void watch();
     // One tick with heartbeats and checks; throws Failure.
-    void pump();
+    void pump(double seconds = 0.05);
     void sent();
     void tellOver();
     void pulse();
