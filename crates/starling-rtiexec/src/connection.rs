@@ -78,8 +78,8 @@ pub(crate) struct Connection {
     pub counted: usize,
     /// The FOM modules that it brought are being merged: its next message waits for that.
     pub in_work: bool,
-    /// The receiver that it waits for.
-    pub held_by: Option<usize>,
+    /// The receivers that it waits for.
+    pub held_by: Vec<usize>,
     /// Senders that wait for it.
     pub holds: Vec<usize>,
     /// Since when more waits to be written than it may hold.
@@ -182,7 +182,7 @@ impl Connection {
             begun: None,
             counted: 0,
             in_work: false,
-            held_by: None,
+            held_by: Vec::new(),
             holds: Vec::new(),
             full_since: None,
             slow_told: false,
@@ -227,7 +227,7 @@ impl Connection {
 
     /// Whether what it sends is to wait.
     pub fn must_wait(&self) -> bool {
-        self.in_work || self.held_by.is_some() || self.relay.as_ref().is_some_and(|r| r.is_full())
+        self.in_work || !self.held_by.is_empty() || self.relay.as_ref().is_some_and(|r| r.is_full())
     }
 
     /// Where best-effort data stands that is sent to a channel by datagram next.

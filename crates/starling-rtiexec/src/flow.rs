@@ -4,8 +4,8 @@
 //!
 //! Invariants: bytes waiting for one receiver stay below `limits.send_queue_bytes` plus one
 //! message, or 16 KiB of messages, of each sender, with control messages below 16 times that plus what one request leads
-//! to; nothing reliable is dropped while the receiver lives. A sender whose own message found a full receiver is not
-//! read until that receiver's queue is half empty (of one behind a forwarder: until its channel has room); the links' own buffers then slow it down. A federate reads its links
+//! to; nothing reliable is dropped while the receiver lives. A sender whose own message found full receivers is not
+//! read until each one's queue is half empty (of one behind a forwarder: until its channel has room); the links' own buffers then slow it down. A federate reads its links
 //! while it waits to send, so two senders can't hold each other up for ever. Who is held is not
 //! judged for its silence, because it is this process that doesn't listen.
 
@@ -66,8 +66,10 @@ impl Server {
         if !to.holds.contains(&sender) {
             to.holds.push(sender);
         }
-        if let Some(from) = self.connection(sender) {
-            from.held_by = Some(receiver);
+        if let Some(from) = self.connection(sender)
+            && !from.held_by.contains(&receiver)
+        {
+            from.held_by.push(receiver);
         }
     }
 
@@ -97,8 +99,9 @@ impl Server {
             let Some(from) = self.connection(sender) else {
                 continue;
             };
-            if from.held_by == Some(receiver) {
-                from.held_by = None;
+            let held = from.held_by.len();
+            from.held_by.retain(|holder| *holder != receiver);
+            if held > 0 && from.held_by.is_empty() {
                 from.heard = now;
                 self.queue(sender);
             }
@@ -121,7 +124,7 @@ impl Server {
         let (federation, _) = members.find(is_asked)?;
         let held = all().filter_map(|from| {
             let (of, name) = from.member.as_ref().filter(|(of, _)| of == federation)?;
-            let to = self.connections.get(from.held_by?)?;
+            let to = self.connections.get(*from.held_by.first()?)?;
             let whom = match &to.member {
                 Some((there, whom)) if there == of && whom == name => "it".to_owned(),
                 _ => to.name(),

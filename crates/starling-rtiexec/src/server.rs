@@ -274,7 +274,7 @@ impl Server {
             state.leaving = self.leaving.len();
             for connection in self.connections.iter_mut() {
                 state.connections += 1;
-                state.held += usize::from(connection.held_by.is_some());
+                state.held += usize::from(!connection.held_by.is_empty());
                 state.waiting_bytes += connection.writer.pending();
             }
             // It may not want to know any more.

@@ -192,9 +192,28 @@ mod tests {
         let mut other = peer(&server, &ToExecutive::ListFederations, 1);
         // In one round: what is written to the one has to do with the other's request only by chance.
         round(&mut server);
-        assert_eq!(server.connection(0).unwrap().held_by, Some(0));
-        assert_eq!(server.connection(1).unwrap().held_by, None);
+        assert_eq!(server.connection(0).unwrap().held_by, [0]);
+        assert!(server.connection(1).unwrap().held_by.is_empty());
         assert_eq!(answers(&mut other), 1);
         assert!(answers(&mut slow) > 0);
+    }
+
+    /// Else the queue of the one that is full still would grow without a bound.
+    #[test]
+    fn who_is_held_by_two_is_read_when_both_have_room() {
+        let (mut server, _at) = server(|_| {});
+        let _all: Vec<_> = (0..3)
+            .map(|_| peer(&server, &ToExecutive::ListFederations, 1))
+            .collect();
+        round(&mut server);
+        let now = Instant::now();
+        for receiver in [1, 2, 1] {
+            server.hold(0, receiver, now);
+        }
+        server.release(2);
+        assert_eq!(server.connection(0).unwrap().held_by, [1]);
+        assert!(server.connection(0).unwrap().must_wait());
+        server.release(1);
+        assert!(!server.connection(0).unwrap().must_wait());
     }
 }
