@@ -75,6 +75,8 @@ impl Stopper {
 pub struct State {
     /// Connections.
     pub connections: usize,
+    /// Those of them that are trunks of forwarders, whose federates come by others of them.
+    pub trunks: usize,
     /// Connections that have ended but for the reason.
     pub leaving: usize,
     /// Places for connections, used or free.
@@ -269,6 +271,7 @@ impl Server {
                 unjoined_bytes: self.unjoined_bytes,
                 calls: system_calls(),
                 forwarded: self.forwarded,
+                trunks: self.trunk_count,
                 ..State::default()
             };
             state.leaving = self.leaving.len();

@@ -6,7 +6,8 @@
 //!
 //! Invariants: data that goes to several channels of one trunk stands on it once, also for those that have no room
 //! left, but then its sender is held until they have (`flow`); what else goes to such a channel waits for room, and
-//! nothing overtakes it; a channel without room keeps no other one waiting; nothing of a channel comes behind its end.
+//! nothing overtakes it; a channel without room keeps no other one waiting; nothing of a channel comes behind its end;
+//! a channel is no trunk.
 
 use crate::connection::Connection;
 use crate::messages::{EAGER_BYTES, RELAY_HEAD_BYTES};
@@ -132,9 +133,11 @@ impl Server {
         let Some(connection) = self.connection(n) else {
             return Ok(());
         };
-        if connection.member.is_some() || connection.trunk.is_some() {
+        // A channel of one would have channels of its own, without a bound and without an end.
+        if connection.member.is_some() || connection.trunk.is_some() || connection.is_part {
             return Err(Ending::Fault(
-                "malformed message: a federate, or a trunk, becomes no trunk".into(),
+                "malformed message: a federate, a trunk, or a channel of one becomes no trunk"
+                    .into(),
             ));
         }
         connection.trunk = Some(Box::new(Trunk::new()));

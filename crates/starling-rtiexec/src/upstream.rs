@@ -391,9 +391,9 @@ impl Server {
                         _ => return Err(fault(WireError("a channel of what is no trunk".into()))),
                     }
                     reader.consume(size);
+                    self.begin_trunk(n)?;
                     // Its own stream was to the process behind this one only until it had its welcome.
                     self.end_relay(n, "it is a forwarder");
-                    self.begin_trunk(n)?;
                     self.queue(n);
                     return Ok(());
                 }

@@ -12,6 +12,18 @@ use starling_wire::{
 };
 use std::ops::Range;
 
+fn hello() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    put_hello(
+        &mut bytes,
+        &Hello {
+            version: VERSION,
+            ..Hello::default()
+        },
+    );
+    bytes
+}
+
 /// Draws the same numbers from the same seed.
 struct Random(u64);
 
@@ -27,14 +39,8 @@ impl Random {
     fn stream(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for _ in 0..self.of(1..4) {
-            match self.of(0..8) {
-                0 => put_hello(
-                    &mut bytes,
-                    &Hello {
-                        version: VERSION,
-                        ..Hello::default()
-                    },
-                ),
+            match self.of(0..9) {
+                0 => bytes.extend(hello()),
                 1 => put_to_executive(&mut bytes, &ToExecutive::ListFederations),
                 2 => put_link_request(&mut bytes, &LinkRequest::Site),
                 3 => {
@@ -67,10 +73,28 @@ impl Random {
                     bytes.push(kind);
                     bytes.extend(body);
                 }
+                7 => bytes.extend(self.trunk_within()),
                 _ => bytes.extend((0..self.of(1..40)).map(|_| self.of(0..256) as u8)),
             }
         }
         self.spoil(&mut bytes);
+        bytes
+    }
+
+    /// As if a federate were a forwarder.
+    fn trunk_within(&mut self) -> Vec<u8> {
+        let mut bytes = hello();
+        let channel = self.of(1..4);
+        for said in [
+            OnTrunk::Begin,
+            OnTrunk::Open { channel, path: "" },
+            OnTrunk::Bytes {
+                channel,
+                bytes: &hello(),
+            },
+        ] {
+            put_on_trunk(&mut bytes, &said);
+        }
         bytes
     }
 
@@ -156,13 +180,20 @@ fn a_hostile_forwarder_hurts_itself_only() {
         let mut random = Random(seed);
         let mut hostile = Client::connect(&server);
         put_on_trunk(hostile.link.writer.out(), &OnTrunk::Begin);
-        for _ in 0..30 {
+        for channel in 1..3 {
+            let open = OnTrunk::Open { channel, path: "" };
+            put_on_trunk(hostile.link.writer.out(), &open);
+        }
+        // So few that what is on channels is handled before something ends the trunk, or many.
+        let most = if seed % 2 == 0 { 6 } else { 60 };
+        for _ in 0..random.of(1..most) {
             hostile.link.writer.out().extend(random.on_trunk());
         }
         hostile.send_until_cut_off();
         is_served(&mut honest);
     }
     until_alone(&server, 1);
+    assert_eq!(server.state().trunks, 0);
 }
 
 /// The same of a federate behind a forwarder, whose other federates are served.
@@ -198,6 +229,7 @@ fn a_hostile_federate_behind_a_forwarder_hurts_itself_only() {
     }
     // The trunks, and the two.
     until_alone(&server, 4);
+    assert_eq!((server.state().trunks, forwarder.state().trunks), (1, 1));
 }
 
 /// A forwarder in the test's hands.
@@ -221,17 +253,9 @@ impl Trunk {
             channel,
             path: "tcp 10.0.0.9:9",
         });
-        let mut bytes = Vec::new();
-        put_hello(
-            &mut bytes,
-            &Hello {
-                version: VERSION,
-                ..Hello::default()
-            },
-        );
         self.say(&OnTrunk::Bytes {
             channel,
-            bytes: &bytes,
+            bytes: &hello(),
         });
     }
 }
@@ -280,6 +304,60 @@ fn on_a_trunk_nothing_else_is_said() {
         }
     }
     is_served(&mut Client::connect(&forwarder));
+}
+
+/// Else nothing would bound the channels of one connection, and what comes by them would outlast it.
+#[test]
+fn a_channel_becomes_no_trunk() {
+    let server = run(|_| {});
+    let forwarder = run_forwarder(&server, |_| {});
+    let mut honest = Client::founder(&server, "here");
+    for at in [&server, &forwarder] {
+        let mut trunk = Trunk::new(at);
+        trunk.open(1);
+        let mut within = Vec::new();
+        for said in [
+            OnTrunk::Begin,
+            OnTrunk::Open {
+                channel: 1,
+                path: "",
+            },
+        ] {
+            put_on_trunk(&mut within, &said);
+        }
+        let mut joins = hello();
+        put_to_executive(
+            &mut joins,
+            &ToExecutive::Join {
+                name: Some("hidden".into()),
+                kind: String::new(),
+                federation: "here".into(),
+                modules: Vec::new(),
+            },
+        );
+        put_on_trunk(
+            &mut within,
+            &OnTrunk::Bytes {
+                channel: 1,
+                bytes: &joins,
+            },
+        );
+        trunk.say(&OnTrunk::Bytes {
+            channel: 1,
+            bytes: &within,
+        });
+        let why = closed(&mut trunk, 1);
+        assert!(why.contains("becomes no trunk"), "{why}");
+        // Only that one.
+        trunk.open(2);
+        drop(trunk);
+        until_alone(&forwarder, 1);
+        // The forwarder, and the honest one.
+        until_alone(&server, 2);
+        assert_eq!((server.state().trunks, forwarder.state().trunks), (1, 0));
+    }
+    is_served(&mut honest);
+    assert!(honest.federate().federate_handle("hidden").is_err());
 }
 
 /// Why a channel was closed.
