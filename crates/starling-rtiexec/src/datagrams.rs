@@ -33,7 +33,7 @@ pub(crate) const BY_DATAGRAMS: &str = "datagrams";
 /// Where events of these sockets come.
 pub(crate) const DATAGRAMS: Token = Token(usize::MAX - 2);
 
-/// So many are taken before streams have their turn.
+/// So many are taken from each socket before streams have their turn.
 const PER_TURN: usize = 256;
 
 /// A way is taken for closed when nothing was heard on it for so many heartbeats.
@@ -185,14 +185,14 @@ impl Server {
             return;
         }
         let mut buffer = std::mem::take(&mut self.sockets.buffer);
-        let mut taken = 0;
-        // One of a flood of datagrams leaves the others their turn, which comes at once.
+        // A flood of datagrams at one leaves the others their turn, and streams theirs; its own comes again at once.
         let beside = self.sockets.by_listener.iter();
         let mut sockets: Vec<_> = beside.map(|(n, s)| (Some(*n), s.clone())).collect();
         let way = self.upstream.as_ref().and_then(|up| up.way.as_ref());
         sockets.extend(way.and_then(|way| Some((None, way.own_socket()?.clone()))));
         let mut left = false;
         for (listener, socket) in sockets {
+            let mut taken = 0;
             while taken < PER_TURN {
                 let Some((length, from)) = socket.receive(&mut buffer) else {
                     break;
@@ -432,5 +432,41 @@ impl Server {
             told.lost += channel.lost();
         }
         told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use starling_rid::Settings;
+    use std::net::UdpSocket;
+
+    /// Whatever comes to one of them, and however much.
+    #[test]
+    fn what_comes_to_one_socket_keeps_no_other_waiting() {
+        const SENT: usize = PER_TURN + 44;
+        let mut config = Config::of(&Settings::default());
+        config.listen = vec![Endpoint::loopback(0), Endpoint::loopback(0)];
+        let mut server = Server::new(config).unwrap();
+        let sockets = [0, 1].map(|n| server.socket_beside(n).unwrap());
+        let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+        for socket in &sockets {
+            let to = ("127.0.0.1", socket.port().unwrap());
+            for _ in 0..SENT {
+                stranger.send_to(b"noise", to).unwrap();
+            }
+        }
+        // As when the system reports them.
+        server.sockets.readable = true;
+        server.take_datagrams(Instant::now());
+        assert!(server.sockets.readable, "there is more");
+        let mut buffer = [0; 100];
+        for socket in &sockets {
+            let left = std::iter::from_fn(|| socket.receive(&mut buffer)).count();
+            assert!(left <= SENT - PER_TURN, "{left} wait still");
+        }
+        server.take_datagrams(Instant::now());
+        assert!(!server.sockets.readable);
     }
 }
