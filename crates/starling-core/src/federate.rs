@@ -437,6 +437,11 @@ impl Federate {
         self.log.held_bytes(sender)
     }
 
+    /// Whether the log, as far as it has come, waits for the fence that this sender has put on a link of its own.
+    pub fn awaits_fence_of(&self, sender: FederateHandle) -> bool {
+        self.log.awaits_fence_of(sender)
+    }
+
     /// A data frame, from the executive's stream or a peer's link. What is kept of one that stands in
     /// `batch` need not be copied.
     pub fn receive_data(

@@ -1,15 +1,15 @@
 //! What one federate sends past its LRC: the executive refuses it, and the others go on.
 
 use crate::common::Federation;
-use starling_core::message::Stamp;
+use starling_core::message::{After, Data, LogIndex, RequestNumber, Stamp};
 use starling_core::message::{
     AttributeRegions, DataBody, Payload, Range, RegionSpecification, RequestBody, ResignAction,
     SubscribedAttribute, ddm, declaration, federation, object, ownership, time,
 };
 use starling_core::{
-    AddressBuf, AttributeHandle, Callback, Divestiture, Exception, ExceptionKind, FederateHandle,
-    LogicalTime, LogicalTimeInterval, ObjectInstanceHandle, RegionHandle, Service, Transportation,
-    ValuesBuf,
+    AddressBuf, AttributeHandle, Callback, DataPath, Divestiture, Exception, ExceptionKind,
+    FederateHandle, LogicalTime, LogicalTimeInterval, ObjectInstanceHandle, RegionHandle, Service,
+    Transportation, ValuesBuf,
 };
 
 /// A owns x and y of an instance, which B and C know and publish, too.
@@ -768,5 +768,78 @@ fn what_those_leave_who_join_again_and_again_is_bounded() {
         }
         f.run();
         assert_eq!(leave(&mut f, "C", what), Ok(()));
+    }
+}
+
+/// A has a link of its own to C, on which nobody judges what it sends: C puts nothing else off for what comes after what
+/// never happens.
+#[test]
+fn what_is_said_to_come_after_what_never_happens_holds_up_nothing() {
+    for (requests, index) in [(0, u64::MAX), (u64::MAX, 0), (u64::MAX, u64::MAX)] {
+        for lost in [false, true] {
+            let mut f = Federation::direct("");
+            let [a, _, _] = ["A", "B", "C"].map(|name| f.join(name));
+            let (class, list) = (f.class("A"), f.attributes(&["x"]));
+            f.call("A", |f| f.publish_object_class_attributes(class, &list))
+                .unwrap();
+            f.call("C", |f| {
+                f.subscribe_object_class_attributes(class, &list, true, "")
+            })
+            .unwrap();
+            f.run();
+            let car = f.call("A", |f| f.register_object_instance(class, None));
+            let car = car.unwrap();
+            assert_eq!(f.callbacks("C").len(), 1, "it discovers the car");
+            let no_values = ValuesBuf::default();
+            let payload = Payload {
+                transportation: Transportation::Reliable,
+                values: no_values.values(),
+                tag: b"",
+                address: None,
+                stamp: None,
+            };
+            let after = After {
+                requests: RequestNumber(requests),
+                index: LogIndex(index),
+            };
+            let body = DataBody::Update {
+                instance: car,
+                payload,
+            };
+            let never = Data {
+                sender: a,
+                after,
+                body,
+            };
+            f.call("C", |f| f.receive_data(&never, DataPath::Direct, None))
+                .unwrap();
+            let values = [(list[0], &b"1"[..])];
+            f.call("A", |f| f.update_attribute_values(car, &values, b""))
+                .unwrap();
+            f.call("A", |f| f.delete_object_instance(car, b"")).unwrap();
+            f.run();
+            assert!(f.callbacks("C").is_empty(), "the fence is on the link");
+            if lost {
+                f.end_link(a, "C", 1);
+                f.lose("A");
+            } else {
+                f.arrive(a, "C");
+            }
+            let told = f.callbacks("C");
+            assert!(
+                matches!(
+                    told[..],
+                    [
+                        Callback::ReflectAttributeValues { .. },
+                        Callback::RemoveObjectInstance { .. }
+                    ]
+                ),
+                "{told:?} for {after:?}"
+            );
+            is_served(&mut f, "C");
+            let counters = f.member("C").counters();
+            let (held, gone) = (counters.held, counters.from_removed);
+            assert_eq!((held, gone), if lost { (0, 1) } else { (1, 0) });
+        }
     }
 }

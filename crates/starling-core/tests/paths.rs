@@ -140,3 +140,31 @@ fn a_link_that_ends_behind_a_change_of_path_holds_nothing_up() {
     s.f.end_link(a, "B", 1);
     assert_eq!(s.heard("B"), ["1", "3"]);
 }
+
+/// The link from a peer ends, because that has put on it what it must not; the one to it goes on.
+#[test]
+fn a_link_is_fenced_though_the_peers_own_has_ended() {
+    let mut s = Setting::new();
+    s.set_path(DataPath::Direct);
+    s.f.run();
+    s.f.arrive(s.a, "B");
+    s.update("1");
+    let (b, car) = (s.b, s.car);
+    s.f.call("A", |lrc| lrc.link_ended(b)).unwrap();
+    s.f.call("A", |lrc| lrc.delete_object_instance(car, b""))
+        .unwrap();
+    s.f.run();
+    assert!(s.f.callbacks("B").is_empty(), "the fence is on the link");
+    s.f.arrive(s.a, "B");
+    let heard = s.f.callbacks("B");
+    assert!(
+        matches!(
+            heard[..],
+            [
+                Callback::ReflectAttributeValues { .. },
+                Callback::RemoveObjectInstance { .. }
+            ]
+        ),
+        "{heard:?}"
+    );
+}

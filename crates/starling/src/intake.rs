@@ -510,8 +510,11 @@ impl State {
 
     /// Whether so much of a peer's data waits for what comes on the stream that its ring is not read.
     pub(crate) fn holds_much_of(&self, federate: FederateHandle) -> bool {
-        let held = self.lrc.federate().map(|own| own.held_bytes(federate));
-        held.is_some_and(|held| held > HELD_BYTES_MAX)
+        let own = self.lrc.federate();
+        // A fence that the log waits for stands behind what is not read yet.
+        own.is_some_and(|own| {
+            own.held_bytes(federate) > HELD_BYTES_MAX && !own.awaits_fence_of(federate)
+        })
     }
 
     /// Something has come: rings that were not read are, if what they come after was that.

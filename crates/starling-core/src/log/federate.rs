@@ -174,6 +174,11 @@ impl Replica {
         self.order.held_bytes(sender)
     }
 
+    /// Whether the log waits for the fence of this sender.
+    pub(crate) fn awaits_fence_of(&self, sender: FederateHandle) -> bool {
+        self.order.fence_awaited() == Some(sender)
+    }
+
     /// Own requests that are in the applied part of the log.
     pub(crate) fn own_requests(&self) -> RequestNumber {
         self.order.own_requests()
@@ -393,8 +398,8 @@ impl Replica {
 
     /// A peer's own link has ended and all that it carried has been received.
     pub(crate) fn link_ended(&mut self, peer: FederateHandle) {
+        // What goes to it on a link of this end's is another matter, and still to be fenced.
         self.order.link_ended(peer);
-        self.forget_fence(peer);
     }
 
     /// What is to be applied next. Call until there is none, applying each before the next call.
@@ -409,14 +414,9 @@ impl Replica {
 
     /// `peer` is no longer a member: what is still held of it goes; returns how many frames.
     pub(crate) fn resigned(&mut self, peer: FederateHandle) -> usize {
-        self.forget_fence(peer);
-        self.elsewhere.remove(&peer);
-        self.order.forget(peer)
-    }
-
-    /// The link to `peer` is not fenced for what it has carried so far.
-    fn forget_fence(&mut self, peer: FederateHandle) {
         self.fenceable.remove(&peer);
         self.split.forget();
+        self.elsewhere.remove(&peer);
+        self.order.forget(peer)
     }
 }

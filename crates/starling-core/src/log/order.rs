@@ -4,8 +4,9 @@
 //! Invariants:
 //! - the log is applied in order; an entry whose request was fenced on its sender's own link
 //!   waits for that fence, and the rest of the log with it;
-//! - a data frame waits until its sender's requests and the log index it names are applied, and
-//!   the later frames of that sender with it; other senders are not held up;
+//! - a data frame waits until its sender's requests and the log index it names are applied; the later
+//!   frames of that sender name no less, so they wait with it; other senders are not held up, and nothing
+//!   is by a frame that names what never comes (`log/waiting.rs`);
 //! - what the receiver itself holds back waits for a request of its own, unless the log waits for that
 //!   sender's fence, which may be behind it;
 //! - what waits of a sender stands in the order in which it was sent, also while its data changes from
@@ -22,6 +23,7 @@
 //! of what waits for delivery: who stopped reading for its sake would never read the entries that
 //! it waits for.
 
+use super::waiting::Waiting;
 use crate::held::Held;
 use crate::message::time::Notice;
 use crate::message::{
@@ -66,9 +68,7 @@ pub(super) struct Sender {
     pub(super) fence: RequestNumber,
     /// Its link to us has ended: no fence will come any more.
     pub(super) ended: bool,
-    pub(super) held: VecDeque<(OwnedData, DataPath)>,
-    /// What they take in memory, about.
-    pub(super) held_bytes: usize,
+    pub(super) held: Waiting,
     /// They wait for this request of the receiver's.
     pub(super) until: RequestNumber,
 }
@@ -161,7 +161,7 @@ impl Ordering {
 
     /// Bytes of this sender's data that wait for what they come after.
     pub(crate) fn held_bytes(&self, sender: FederateHandle) -> usize {
-        self.senders.get(&sender).map_or(0, |s| s.held_bytes)
+        self.senders.get(&sender).map_or(0, |s| s.held.bytes())
     }
 
     /// Own requests that are in the applied part of the log.
@@ -246,16 +246,7 @@ impl Ordering {
             // The entry of its joining is still on its way.
             Slot::Vacant(new) => new.insert(Sender::default()),
         };
-        // Frames that were sent before this one.
-        let before = match sender.held.back() {
-            None => 0,
-            Some((last, _)) if last.after.requests <= data.after.requests => sender.held.len(),
-            Some(_) => {
-                let earlier = |(f, _): &(OwnedData, _)| f.after.requests <= data.after.requests;
-                sender.held.partition_point(earlier)
-            }
-        };
-        if before == 0 && ready(sender, applied, &data.after) {
+        if ready(sender, applied, &data.after) && !sender.held.has_ready(sender.requests) {
             if let DataBody::Fence { request } = data.body {
                 sender.fence = sender.fence.max(request);
                 return Ok(Now::Wait);
@@ -263,19 +254,18 @@ impl Ordering {
             return Ok(Now::Handle);
         }
         let bytes = data.bytes();
-        if !sender.held.is_empty() && sender.held_bytes + bytes > self.held_bytes_max {
+        if !sender.held.is_empty() && sender.held.bytes() + bytes > self.held_bytes_max {
             return Err(ProtocolError(format!(
                 "{}: {} frames with {} bytes wait for log index {} and its request {}, which do not come; at most {} bytes are held for one sender",
                 data.sender,
                 sender.held.len(),
-                sender.held_bytes,
+                sender.held.bytes(),
                 data.after.index,
                 data.after.requests,
                 self.held_bytes_max,
             )));
         }
-        sender.held.insert(before, (data.to_owned(), path));
-        sender.held_bytes += bytes;
+        sender.held.put((data.to_owned(), path), applied);
         self.holding.insert(data.sender);
         Ok(Now::Wait)
     }
@@ -290,15 +280,13 @@ impl Ordering {
     pub(crate) fn hold_back(&mut self, data: &Data<'_>, until: RequestNumber) {
         if let Some(sender) = self.senders.get_mut(&data.sender) {
             sender.until = until;
-            sender.held_bytes += data.bytes();
-            let came = (data.to_owned(), DataPath::Direct);
-            sender.held.push_front(came);
+            sender.held.put_first((data.to_owned(), DataPath::Direct));
             self.holding.insert(data.sender);
         }
     }
 
     /// The sender of the fence that the log waits for.
-    fn fence_awaited(&self) -> Option<FederateHandle> {
+    pub(crate) fn fence_awaited(&self) -> Option<FederateHandle> {
         match self.control.front()? {
             Control::Entry(entry) if matches!(entry.body, EntryBody::Fenced) => {
                 entry.cause.map(|c| c.sender)
@@ -326,8 +314,7 @@ impl Ordering {
         self.ahead_bytes = 0;
         let mut all = std::mem::take(&mut self.ahead);
         for sender in self.senders.values_mut() {
-            sender.held_bytes = 0;
-            all.extend(sender.held.drain(..).map(|(data, _)| data));
+            all.extend(sender.held.take_all().map(|(data, _)| data));
         }
         all
     }
@@ -362,8 +349,10 @@ impl Ordering {
     pub(crate) fn forget(&mut self, peer: FederateHandle) -> usize {
         self.holding.remove(&peer);
         let held = self.senders.remove(&peer).map(|s| s.held);
-        let frames = held.into_iter().flatten();
-        frames.filter(|(f, _)| !f.borrow().is_fence()).count()
+        held.map_or(0, |mut held| {
+            let frames = held.take_all();
+            frames.filter(|(f, _)| !f.borrow().is_fence()).count()
+        })
     }
 
     /// What can be applied next. Call until there is none, applying each before the next call.
@@ -426,7 +415,7 @@ impl Ordering {
     pub(crate) fn begin_epoch(&mut self, at: LogIndex) {
         self.epoch = at;
         for sender in self.senders.values_mut() {
-            self.outdated += sender.drop_outdated(at);
+            self.outdated += sender.held.drop_outdated(at);
         }
     }
 
@@ -434,11 +423,10 @@ impl Ordering {
         let Some(cause) = entry.cause else {
             return true;
         };
-        let all_before = |s: &Sender| {
-            let first = s.held.front();
-            first.is_none_or(|(f, _)| f.after.requests >= cause.request)
-        };
-        let come = |s: &Sender| s.fence >= cause.request || (s.ended && all_before(s));
+        // What was sent before the request names nothing behind this entry: so it is handled by now, but for what
+        // waits for the receiver itself.
+        let own = self.own_requests();
+        let come = |s: &Sender| s.fence >= cause.request || (s.ended && s.until <= own);
         // Nothing comes any more from one whose resignation is applied.
         self.senders.get(&cause.sender).is_none_or(come)
     }
@@ -465,8 +453,10 @@ impl Ordering {
             let Some(sender) = senders.get_mut(handle) else {
                 return false;
             };
+            sender.held.reach(applied);
             while next.is_none()
-                && let Some((data, path)) = sender.take_ready(applied, own)
+                && sender.until <= own
+                && let Some((data, path)) = sender.held.take_ready(sender.requests)
             {
                 match data.borrow().body {
                     DataBody::Fence { request } => sender.fence = sender.fence.max(request),
@@ -476,38 +466,6 @@ impl Ordering {
             !sender.held.is_empty()
         });
         next
-    }
-}
-
-impl Sender {
-    /// Takes out what is held and was sent before the log index `epoch` was applied; how many
-    /// frames.
-    fn drop_outdated(&mut self, epoch: LogIndex) -> u64 {
-        let (mut dropped, bytes) = (0, &mut self.held_bytes);
-        self.held.retain(|(frame, _)| {
-            let frame = frame.borrow();
-            let keep = frame.after.index >= epoch;
-            if !keep {
-                *bytes -= frame.bytes();
-                dropped += u64::from(!frame.is_fence());
-            }
-            keep
-        });
-        dropped
-    }
-
-    /// The first frame that is held, if it need wait no longer.
-    fn take_ready(
-        &mut self,
-        applied: LogIndex,
-        own: RequestNumber,
-    ) -> Option<(OwnedData, DataPath)> {
-        let first = self.held.front()?.0.borrow();
-        if self.until > own || !ready(self, applied, &first.after) {
-            return None;
-        }
-        self.held_bytes -= first.bytes();
-        self.held.pop_front()
     }
 }
 
@@ -737,10 +695,167 @@ mod tests {
         };
         assert_eq!(held.borrow().after.index, LogIndex(7));
         assert_eq!(ordering.next(), None);
-        assert_eq!(ordering.senders[&SENDER].held_bytes, 0);
+        assert_eq!(ordering.senders[&SENDER].held.bytes(), 0);
         // Late on another link.
         assert_eq!(interaction(&mut ordering, 6), Now::Wait);
         assert_eq!((ordering.next(), ordering.outdated()), (None, 2));
         assert_eq!(interaction(&mut ordering, 7), Now::Handle);
+    }
+
+    /// A frame without values of SENDER's, after so many requests and this index.
+    fn frame(ordering: &mut Ordering, (requests, index): (u64, u64), body: DataBody<'_>) -> Now {
+        let after = After {
+            requests: RequestNumber(requests),
+            index: LogIndex(index),
+        };
+        let data = Data {
+            sender: SENDER,
+            after,
+            body,
+        };
+        ordering.data(&data, DataPath::Direct).unwrap()
+    }
+
+    /// With tag `tag`, as data.
+    fn said(ordering: &mut Ordering, after: (u64, u64), tag: &[u8]) -> Now {
+        let no_values = ValuesBuf::default();
+        let payload = Payload {
+            transportation: Transportation::Reliable,
+            values: no_values.values(),
+            tag,
+            address: None,
+            stamp: None,
+        };
+        let class = InteractionClassHandle::from_raw(0);
+        frame(ordering, after, DataBody::Interaction { class, payload })
+    }
+
+    /// The tag of what comes out next.
+    fn next_said(ordering: &mut Ordering) -> Option<Vec<u8>> {
+        match ordering.next()? {
+            Ordered::Data(data, _) => Some(data.borrow().body.payload()?.tag.to_vec()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Whichever of its two numbers is a lie.
+    const NEVER: [(u64, u64); 3] = [(0, u64::MAX), (u64::MAX, 0), (u64::MAX, u64::MAX)];
+
+    fn reach(ordering: &mut Ordering, index: u64, requests: u64) {
+        let requests = vec![(SENDER, RequestNumber(requests))];
+        let index = LogIndex(index);
+        ordering.watermark(Watermark { index, requests }).unwrap();
+    }
+
+    #[test]
+    fn a_frame_after_what_never_comes_is_in_nobodys_way() {
+        for (never, early) in NEVER.into_iter().flat_map(|n| [(n, false), (n, true)]) {
+            let mut ordering = ordering();
+            assert_eq!(said(&mut ordering, never, b"never"), Now::Wait);
+            assert_eq!(said(&mut ordering, (0, 5), b"1"), Now::Handle, "{never:?}");
+            assert_eq!(said(&mut ordering, (1, 5), b"2"), Now::Wait);
+            assert_eq!(said(&mut ordering, (1, 7), b"3"), Now::Wait);
+            let request = RequestNumber(2);
+            if early {
+                assert_eq!(
+                    frame(&mut ordering, (1, 7), DataBody::Fence { request }),
+                    Now::Wait
+                );
+            }
+            assert_eq!(ordering.next(), None);
+            reach(&mut ordering, 7, 1);
+            let sender = SENDER;
+            for (index, body) in [(8, EntryBody::Fenced), (9, EntryBody::EpochBegan)] {
+                let cause = Some(Cause { sender, request });
+                let index = LogIndex(index);
+                let entry = Arc::new(Entry { index, cause, body });
+                ordering.entry(entry).unwrap();
+            }
+            for tag in [b"2", b"3"] {
+                assert_eq!(next_said(&mut ordering).unwrap(), tag, "{never:?}");
+            }
+            if !early {
+                assert_eq!(ordering.next(), None, "the fence is waited for");
+                assert_eq!(ordering.fence_awaited(), Some(SENDER));
+                assert_eq!(
+                    frame(&mut ordering, (1, 7), DataBody::Fence { request }),
+                    Now::Wait
+                );
+            }
+            for _ in 0..2 {
+                assert!(
+                    matches!(ordering.next(), Some(Ordered::Entry(_))),
+                    "{never:?}"
+                );
+            }
+            assert_eq!(ordering.next(), None);
+        }
+    }
+
+    #[test]
+    fn who_is_gone_is_waited_for_no_longer_whatever_it_has_sent() {
+        for never in NEVER {
+            let mut ordering = ordering();
+            assert_eq!(said(&mut ordering, never, b"never"), Now::Wait);
+            let (sender, request) = (SENDER, RequestNumber(1));
+            put(
+                &mut ordering,
+                Some(Cause { sender, request }),
+                EntryBody::Fenced,
+            );
+            assert_eq!(ordering.next(), None);
+            ordering.link_ended(SENDER);
+            assert!(
+                matches!(ordering.next(), Some(Ordered::Entry(_))),
+                "{never:?}"
+            );
+            assert_eq!(ordering.next(), None);
+            assert_eq!(ordering.forget(SENDER), 1, "it is counted");
+        }
+    }
+
+    /// In a new epoch a sender's requests are numbered on from what they were when it was saved.
+    #[test]
+    fn what_has_overtaken_a_restore_stands_behind_what_was_sent_before_it() {
+        let mut ordering = ordering();
+        let (sender, request) = (SENDER, RequestNumber(3));
+        assert_eq!(said(&mut ordering, (2, 6), b"old"), Now::Wait);
+        assert_eq!(
+            frame(&mut ordering, (2, 6), DataBody::Fence { request }),
+            Now::Wait
+        );
+        assert_eq!(said(&mut ordering, (0, 9), b"new"), Now::Wait);
+        reach(&mut ordering, 6, 2);
+        put(
+            &mut ordering,
+            Some(Cause { sender, request }),
+            EntryBody::Fenced,
+        );
+        assert_eq!(next_said(&mut ordering).unwrap(), b"old");
+        assert!(matches!(ordering.next(), Some(Ordered::Entry(_))));
+        assert_eq!(ordering.next(), None);
+        assert_eq!(ordering.take_ahead().len(), 1);
+    }
+
+    /// Each is put in its place by a few comparisons, whatever the order in which all come: half of what stands
+    /// there is not moved for each.
+    #[test]
+    fn what_waits_stands_in_its_order_however_it_came() {
+        const FRAMES: u64 = 20_000;
+        let mut ordering = ordering();
+        let mut after = |requests| {
+            let tag = u64::to_le_bytes(requests);
+            assert_eq!(said(&mut ordering, (1, 6), &tag), Now::Wait);
+            assert_eq!(said(&mut ordering, (2, 7), &tag), Now::Wait);
+        };
+        (0..FRAMES).for_each(&mut after);
+        reach(&mut ordering, 7, 2);
+        for _ in 0..2 {
+            for number in 0..FRAMES {
+                assert_eq!(next_said(&mut ordering).unwrap(), number.to_le_bytes());
+            }
+        }
+        assert_eq!((ordering.held(), ordering.next()), (0, None));
+        assert_eq!(ordering.held_bytes(SENDER), 0);
     }
 }

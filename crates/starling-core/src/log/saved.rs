@@ -3,6 +3,7 @@
 use super::executive::{Log, Stream};
 use super::federate::Replica;
 use super::order::{Ordering, Sender};
+use super::waiting::Waiting;
 use crate::DataPath;
 use crate::message::RequestNumber;
 use crate::saved::log as saved;
@@ -93,20 +94,18 @@ impl Replica {
         order.control_bytes = saved.control.iter().map(saved::Control::bytes).sum();
         order.control = saved.control.into();
         for (handle, s) in saved.senders {
-            let held_bytes = s.held.iter().map(|d| d.borrow().bytes()).sum();
             if !s.held.is_empty() {
                 order.holding.insert(handle);
+            }
+            let mut held = Waiting::default();
+            for data in s.held {
+                held.put((data, DataPath::Executive), order.applied);
             }
             let sender = Sender {
                 requests: s.requests,
                 fence: s.fence,
                 ended: s.ended,
-                held: s
-                    .held
-                    .into_iter()
-                    .map(|d| (d, DataPath::Executive))
-                    .collect(),
-                held_bytes,
+                held,
                 until: RequestNumber::default(),
             };
             order.senders.insert(handle, sender);
