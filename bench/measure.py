@@ -255,7 +255,8 @@ env = {{ STANDIN = "{rules}" }}"""
 def same(given: argparse.Namespace) -> bool:
     """Of 40 comparisons at 5 %, more than 6 are called different once in 300 times."""
     rtis = '[[rti]]\nname = "one"\n[[rti]]\nname = "other"'
-    test = 'kind = "RTOL"\nloop_version = 3\noutstanding_max = 1\nupdates = 300\nsamples = 5'
+    # A sample lasts as long as one that can be told must.
+    test = 'kind = "RTOL"\nloop_version = 3\noutstanding_max = 1\nupdates = 2000\nsamples = 5'
     called = 0
     for n in range(given.times):
         store = run(given, rtis, 'rti = ["one", "other"]\nrounds = 4', test, given.rti_root)

@@ -116,8 +116,8 @@ def _crossed(one: list, other: list) -> bool:
 
 
 def _categories(name: str, levels: list) -> _Term:
-    """Each level against the mean of all."""
-    every = _ordered(levels)
+    """Each level against the mean of all; None is no level."""
+    every = _ordered([v for v in levels if v is not None])
     columns = np.array([[float(v == level) for level in every[1:]] for v in levels])
     columns[[v == every[0] for v in levels]] = -1
     if len(every) > 2:
@@ -134,6 +134,12 @@ def _coded(levels: list) -> np.ndarray:
 
 def _ends(levels: list) -> str:
     return f"{min(levels)} to {max(levels)}"
+
+
+def _within(levels: list, other: list) -> bool:
+    """A factor that has levels only where the other has one value says nothing with it."""
+    there = {o for v, o in zip(levels, other, strict=True) if v is not None}
+    return None in levels and len(there) == 1
 
 
 def _product(a: _Term, b: _Term) -> _Term:
@@ -165,7 +171,12 @@ def _terms(
             mains.append(term)
             continue
         mains.append(_Term(name, term.of, column[:, None], _ends(levels), 2))
-    pairs = itertools.starmap(_product, itertools.combinations(mains, 2))
+    both = (
+        (a, b) for a, b in itertools.combinations(mains, 2)
+        if not _within(factors[a.name], factors[b.name])
+        and not _within(factors[b.name], factors[a.name])
+    )  # fmt: skip
+    pairs = itertools.starmap(_product, both)
     if centred:
         bend = _Term(
             CURVATURE, frozenset({CURVATURE}), at_centre[:, None], "corners to centre points", 1
@@ -247,11 +258,11 @@ def analyse(
     blocks: list[str] | None = None, plots: list[str] | None = None,
 ) -> Analysis | None:  # fmt: skip
     """Effects of all factors and of each two of them on the values, one level of each factor for
-    each value; those in `numbers` are measured on a scale; `plots` are the executions that values
-    are of. Squares are of type II, as designs need not be balanced. None where the samples are too
-    few even without interactions.
+    each value (None: it says nothing there); those in `numbers` are measured on a scale; `plots`
+    are the executions that values are of. Squares are of type II, as designs need not be balanced.
+    None where the samples are too few even without interactions.
     """
-    if not factors or any(len(set(levels)) < 2 for levels in factors.values()):
+    if not factors or any(len(set(levels) - {None}) < 2 for levels in factors.values()):
         return None
     v = np.asarray(values, float)
     # Where each has one value they are what is judged by.

@@ -22,14 +22,21 @@ def counts(s: dict) -> list[str]:
     return [f"{s['sent']:,}", f"{s['received']:,}", lost(s), f"{s['late']:,}"]
 
 
-def round_trips(s: dict) -> list[str]:
-    """Those of ROUND_TRIPS: `stats.Latency`, times in ms."""
+def _doubted(figure: str, said: str) -> str:
+    """Marked, with why it says little."""
+    return f'<span class="doubt" title="{escape(said)}">{figure}</span>'
+
+
+def round_trips(s: dict, trip: str = "", rate: str = "") -> list[str]:
+    """Those of ROUND_TRIPS: `stats.Latency`, times in ms; marked where `trip` or `rate` say why
+    they, or the frequency, say little."""
     r = s["rtt_ms"]
-    figures = [r["sd"], r["min"], r["mode"], *r["percentiles"].values(), r["max"]]
-    return [
-        f"<b>{ms(r['mean'])}</b>", interval(r["mean_low"], r["mean_high"], ms),
-        f"{s['rate_hz']['mean']:,.0f}", *[ms(v) for v in figures],
-    ]  # fmt: skip
+    more = [ms(v) for v in (r["sd"], r["min"], r["mode"], *r["percentiles"].values(), r["max"])]
+    mean = f"{ms(r['mean'])} ?" if trip else f"<b>{ms(r['mean'])}</b>"
+    times = [mean, interval(r["mean_low"], r["mean_high"], ms), *more]
+    hz = f"{s['rate_hz']['mean']:,.0f}"
+    times = [_doubted(f, trip) for f in times] if trip else times
+    return [*times[:2], _doubted(f"{hz} ?", rate or trip) if rate or trip else hz, *times[2:]]
 
 
 def throughput(s: dict) -> list[str]:
@@ -42,5 +49,5 @@ def throughput(s: dict) -> list[str]:
     ]  # fmt: skip
     if said := rates.doubt(s):
         figures[0] = f"{r['mean']:,.0f} ?"
-        figures = [f'<span class="doubt" title="{escape(said)}">{f}</span>' for f in figures]
+        figures = [_doubted(f, said) for f in figures]
     return figures

@@ -241,6 +241,9 @@ def blocks_for(study: Study, base: Path, factors: list[Factor]) -> int:
     file = load(base, study)
     rtis = {sequence.rti.model_dump_json() for sequence in file.sequence}
     apart = len(rtis) > 1 or any(f.name in PLACES for f in factors)
+    for f in factors:
+        if f.name == study.connection_by:
+            apart |= len({study.connections.get(level, "") for level in f.levels}) > 1
     return BLOCKS_APART if apart else BLOCKS
 
 

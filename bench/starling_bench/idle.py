@@ -132,10 +132,16 @@ def note(shares: list[float | None]) -> list[str]:
     """What to tell readers of figures whose samples others accompanied with these shares."""
     known = [share for share in shares if share is not None]
     busy = [share for share in known if share >= BUSY]
-    if not busy:
-        return []
-    return [
-        f"Other programs were busy during {len(busy)} of {len(known)} samples (up to "
-        f"{max(busy):.0%} of the CPUs, column others_cpu of results.csv): these samples say little "
-        "about the RTI."
-    ]
+    notes = []
+    if busy:
+        notes.append(
+            f"Other programs were busy during {len(busy)} of {len(known)} samples (up to "
+            f"{max(busy):.0%} of the CPUs, column others_cpu of results.csv): these samples say "
+            "little about the RTI."
+        )
+    if unknown := len(shares) - len(known):
+        notes.append(
+            f"What other programs did during {unknown} of {len(shares)} samples is not known: they "
+            "were over too soon to tell, or are of other hosts."
+        )
+    return notes

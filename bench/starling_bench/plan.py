@@ -186,7 +186,7 @@ class _Included(File[Tests], Generic[Tests]):
 
 TESTS_MAX, HOURS_MAX = 10_000, 24
 # What starting and ending the processes of an execution takes, roughly.
-EXECUTION_S = 3.0
+EXECUTION_S = 2.0
 
 
 def seconds(study: Study, execution: Execution) -> float:

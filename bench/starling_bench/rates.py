@@ -1,12 +1,14 @@
-"""Rates of samples one way: those over too soon to tell one, and which test was best."""
+"""Rates of samples: those over too soon to tell one, and which test was best."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 
 from . import stats
 from .differences import on
 
-# A delay of a scheduler's turn, a few ms, must be a small part of a sample that is to tell a rate.
-SPAN_MIN_S = 0.01
+# A delay of a scheduler's turn, a few ms, must be a small part of a sample that is to tell a rate;
+# round trips, whose every wait the scheduler ends, take longer to be as usual.
+SPAN_MIN_S, TRIPS_MIN_S = 0.01, 0.02
 
 
 def rate(row: dict) -> float:
@@ -22,27 +24,28 @@ def _megabytes(row: dict, hz: float) -> float:
     return row["mb_per_s"] if own else hz * row["bytes"] * row["buffers"] * 1e-6
 
 
-def _short(row: dict) -> bool:
+def _short(row: dict, least_s: float) -> bool:
     """It was over too soon to tell a rate."""
     spans = [row.get(key) for key in ("send_s", "receive_s")]
-    return None not in spans and max(spans) < SPAN_MIN_S
+    return None not in spans and max(spans) < least_s
 
 
-def doubt(of: dict) -> str:
-    """Why a row's or a summary's rate says little; "" if nothing speaks against it. A summary's
-    does where half of its samples do: what fewer make of its mean is in the mean's interval."""
-    if not (2 * of["short"] >= of["samples"] if "short" in of else _short(of)):
+def doubt(of: dict, least_s: float = SPAN_MIN_S) -> str:
+    """Why a row's or a summary's figures say little; "" if nothing speaks against it. A summary's
+    do where half of its samples do: what fewer make of its mean is in the mean's interval."""
+    if not (2 * of["short"] >= of["samples"] if "short" in of else _short(of, least_s)):
         return ""
-    return f"too short to tell (below {SPAN_MIN_S * 1e3:.0f} ms a sample): take more updates"
+    return f"too short to tell (below {least_s * 1e3:.0f} ms a sample): take more updates"
 
 
 def summary(rows: list[dict], one_way: bool) -> dict:
     """Over the samples of one test and pair; round trips' rates are as they were counted."""
+    least_s = SPAN_MIN_S if one_way else TRIPS_MIN_S
     hz = [rate(row) if one_way else row["rate_hz"] for row in rows]
     mb = [_megabytes(row, at) for row, at in zip(rows, hz, strict=True)]
     rounds = [row.get("round") for row in rows]
     return {
-        "short": sum(map(_short, rows)) if one_way else 0,
+        "short": sum(_short(row, least_s) for row in rows),
         "rate_hz": asdict(stats.spread(hz, rounds)),
         "callbacks_hz": stats.spread([row["rate_hz"] for row in rows]).mean,
         "mb_per_s": asdict(stats.spread(mb, rounds)),
@@ -54,15 +57,38 @@ def named(s: dict) -> str:
     return f"{on(s)} ({s['lost'] / s['sent']:.2g} of it lost)" if s.get("lost") else on(s)
 
 
-def best(group: list[dict]) -> str:
-    """Of tests that are alike the one with the best mean, and that; of which ones it can't be told,
+def _hz(s: dict) -> float:
+    return s["rate_hz"]["mean"]
+
+
+def _by_rti(group: list[dict], worth: Callable[[dict], float]) -> list[tuple[str, float]]:
+    """What each RTI's tests are worth, one with the other: who is in more sequences has no more
+    tries than others."""
+    own: dict[str, list[dict]] = {}
+    for s in group:
+        own.setdefault(s.get("setting", {}).get("rti") or on(s), []).append(s)
+    return [
+        (
+            named(of[0]) if len(of) == 1 else f"{name}, {len(of)} tests one with the other",
+            sum(map(worth, of)) / len(of),
+        )
+        for name, of in own.items()
+    ]
+
+
+def best(
+    group: list[dict], doubted: Callable[[dict], str] = doubt,
+    worth: Callable[[dict], float] = _hz, more_is_better: bool = True,
+    said: Callable[[float], str] = lambda hz: f"{hz:,.0f} updates/s",
+) -> str:  # fmt: skip
+    """Of tests that are alike the RTI with the best mean, and that; of which ones it can't be told,
     as they may be better."""
-    doubted = {on(s): said for s in group if (said := doubt(s))}
-    told = [s for s in group if not doubt(s)]
+    not_told = {on(s): why for s in group if (why := doubted(s))}
+    told = _by_rti([s for s in group if not doubted(s)], worth)
     if not told:
-        return next(iter(doubted.values()))
-    found = max(told, key=lambda s: s["rate_hz"]["mean"])
-    said = f"{named(found)}, {found['rate_hz']['mean']:,.0f} updates/s"
-    if not doubted:
-        return said
-    return f"{said}; {', '.join(doubted)}: {next(iter(doubted.values()))}"
+        return next(iter(not_told.values()))
+    name, value = (max if more_is_better else min)(told, key=lambda one: one[1])
+    found = f"{name}, {said(value)}"
+    for why in dict.fromkeys(not_told.values()):
+        found += f"; {', '.join(where for where, of in not_told.items() if of == why)}: {why}"
+    return found

@@ -21,6 +21,7 @@ from .differences import Difference, differences, in_order, key_of, on, sample_v
 from .errors import cannot
 from .rti import RAW
 from .store import Store
+from .study import Study
 from .variables import Curve, Variable, Variables
 
 # Okabe and Ito's colours, distinct for the colour-blind, but for their yellow, which white hides.
@@ -207,8 +208,10 @@ def analysis(store: Store, summaries: list[dict]) -> list[str]:
         group = [s for s in {key_of(s): s for s in group}.values() if samples.get(key_of(s))]
         group = [s for s in group if not study.doubt(s)]
         factors, partitions = {}, set()
-        for v in study.variables.differing(group):
+        for v in _by_connection(study, study.variables.differing(group), group):
             levels = [v.value(s) for s in group]
+            if len(set(levels) - {None}) < 2:
+                continue
             partition = tuple(levels.index(level) for level in levels)
             # Numbers that are all different may still be told apart, as on a scale.
             known = partition in partitions and not v.axis
@@ -218,7 +221,7 @@ def analysis(store: Store, summaries: list[dict]) -> list[str]:
         if len(factors) < 2:
             continue
         units = [(s, name, of) for s in group for name, of in samples[key_of(s)].items()]
-        found = _analysed(factors, units)
+        found = _analysed(study, factors, units)
         if found is None:
             lines.append((title, "not analysed: too few samples", *[""] * 6))
             continue
@@ -248,16 +251,43 @@ def _order(store: Store) -> str:
         return ""
     if all(e.get("round_of") for e in executions):
         return _TO_AND_FRO
-    # Parts of a block that take connections of their own are one.
-    words = [f".{word}" for word in store.study.connections.values()]
-    names = (e["execution"] for e in executions)
-    blocks = [next((n.removesuffix(w) for w in words if n.endswith(w)), n) for n in names]
+    blocks = [store.study.block(e["execution"]) for e in executions]
     changes = sum(one != other for one, other in itertools.pairwise(blocks))
     return _IN_BLOCKS if 1 < len(set(blocks)) == changes + 1 else _NO_BLOCKS
 
 
+def _by_connection(study: Study, variables: list[Variable], group: list[dict]) -> list[Variable]:
+    """The variables; of the one that says what connection a test's federates need, where there are
+    several: which one, which is the same in all tests of an execution, and beside it what differs
+    between tests of one execution."""
+    title = study.names.get(study.connection_by, study.connection_by)
+    words = {study.connection(s.get("setting", {})) for s in group}
+    found = []
+    for v in variables:
+        if v.title != title or len(words) < 2:
+            found.append(v)
+            continue
+        values: dict[str, set] = {}
+        for s in group:
+            values.setdefault(study.connection(s["setting"]), set()).add(v.value(s))
+        several = {word for word, of in values.items() if len(of) > 1}
+        if not several:
+            found.append(v)
+            continue
+        named = {word: "/".join(sorted(map(v.text, of))) for word, of in values.items()}
+        found.append(
+            Variable(f"connection by {title}",
+                     lambda s, named=named: named[study.connection(s["setting"])])
+        )  # fmt: skip
+        found.append(
+            Variable(title, lambda s, v=v, several=several: (
+                v.value(s) if study.connection(s["setting"]) in several else None), v.text)
+        )  # fmt: skip
+    return found
+
+
 def _analysed(
-    factors: dict[str, Variable], units: list[tuple[dict, object, list[float]]]
+    study: Study, factors: dict[str, Variable], units: list[tuple[dict, object, list[float]]]
 ) -> anova.Analysis | None:
     """Of each test's mean in each round where tests were repeated, or values of a variable taken
     once; else, and where these are too few, of each sample. `units`: test, round, values."""
@@ -280,7 +310,7 @@ def _analysed(
             for value in ([np.mean(v)] if by_test else v)
         ]
         levels = {t: [v.value(s) for s, _, _ in told] for t, v in factors.items()}
-        blocks = [run for _, run, _ in told]
+        blocks = [study.block(run) for _, run, _ in told]
         plots = [f"{s['sequence']}/{run}" for s, run, _ in told]
         found = anova.analyse([value for *_, value in told], levels, numbers, blocks, plots)
         if found is not None:
@@ -533,7 +563,10 @@ def legend(axes: plt.Axes, lines: int) -> None:
     )  # fmt: skip
 
 
-_HOLLOW = " Hollow: too short to tell."
+def _hollow(doubts: Iterable[str]) -> str:
+    """What points that are drawn hollow have against them; "": there are none."""
+    found = list(dict.fromkeys(filter(None, doubts)))
+    return f" Hollow: {'; or '.join(found)}." if found else ""
 
 
 def hollow(axes: plt.Axes, points: list[tuple], index: int, gid: str | None = None) -> None:
@@ -543,10 +576,15 @@ def hollow(axes: plt.Axes, points: list[tuple], index: int, gid: str | None = No
         axes.plot(*at, ls="", ms=5, mfc="white", zorder=3, gid=gid, **style(index))
 
 
-def curve_figure(page: Page, curve: Curve, title: str, unit: str, low_mean_high) -> str:
-    """A variable along the axis; the last argument gives the three values of a point."""
+def curve_figure(
+    page: Page, curve: Curve, title: str, unit: str, low_mean_high,
+    doubt: Callable[[dict], str] | None = None,
+) -> str:  # fmt: skip
+    """A variable along the axis; `low_mean_high` gives the three values of a point, `doubt` why
+    they say little, where that is not what the study says of a test."""
     figure, axes = plt.subplots()
-    doubt, any_doubted = page.store.study.doubt, False
+    doubt = doubt or page.store.study.doubt
+    all_doubts: list[str] = []
     for index, (name, points) in enumerate(curve.lines.items()):
         x = [curve.variable.value(s) for s in points]
         raw = all(s.get("adapter") in RAW for s in points)
@@ -557,9 +595,9 @@ def curve_figure(page: Page, curve: Curve, title: str, unit: str, low_mean_high)
         error = np.nan_to_num([np.maximum(y - low, 0), np.maximum(high - y, 0)])
         bars = axes.errorbar(x, y, yerr=error, ms=5, capsize=3, label=name, **look)
         bars[0].set_gid(f"line-{index}")
-        doubted = [(at, v) for at, v, s in zip(x, y, points, strict=True) if doubt(s)]
-        hollow(axes, doubted, index)
-        any_doubted |= bool(doubted)
+        doubts = list(map(doubt, points))
+        hollow(axes, [at for *at, said in zip(x, y, doubts, strict=True) if said], index)
+        all_doubts += doubts
     values = sorted({curve.variable.value(s) for p in curve.lines.values() for s in p})
     if min(values) > 0:
         axes.set_xscale("log")
@@ -577,8 +615,7 @@ def curve_figure(page: Page, curve: Curve, title: str, unit: str, low_mean_high)
     caption = f"Held: {held}."
     if any(s.get("adapter") in RAW for points in curve.lines.values() for s in points):
         caption += " Broken lines: the raw limit, the same loops without an RTI."
-    if any_doubted:
-        caption += _HOLLOW
+    caption += _hollow(all_doubts)
     if longest > 3 * highest:
         caption += " Intervals that end at the edge go on beyond it: the table has their ends."
     if curve.left_out:
@@ -662,12 +699,14 @@ def series(
     several = len({r["sequence"] for r in rows}) > 1
     groups: dict[str, list[tuple[int, float]]] = {}
     doubted: dict[str, list[tuple[int, float]]] = {}
+    doubts = []
     for i, row in enumerate(rows, 1):
         name = f"{row['sequence']}, {label(row)}" if several else label(row)
         if (value := study.value(row)) is not None:
             groups.setdefault(name, []).append((i, value))
-            if study.doubt(row):
+            if said := study.doubt(row):
                 doubted.setdefault(name, []).append((i, value))
+                doubts.append(said)
     if not groups:
         return ""
     figure, axes = plt.subplots()
@@ -680,4 +719,4 @@ def series(
     axes.set_ylim(bottom=0)
     legend(axes, len(groups))
     caption = "RTI: " + ", ".join(versions(page.store)) + "."
-    return page.figure(figure, caption + (_HOLLOW if doubted else ""))
+    return page.figure(figure, caption + _hollow(doubts))

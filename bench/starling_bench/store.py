@@ -306,6 +306,16 @@ class Store:
             for row in self.rows
         ]
 
+    def with_settings(self) -> list[dict]:
+        """The rows, each with the fields of its test as it was written."""
+        tests = {
+            (e["sequence"], e["execution"], int(number)): test
+            for e in self.run["executions"]
+            for number, test in e["tests"].items()
+        }
+        at = ("sequence", "execution", "test")
+        return [r | {"setting": tests.get(tuple(r[key] for key in at), {})} for r in self.rows]
+
     def summaries(self) -> list[dict]:
         """One summary per execution (its rounds are one), test and pair, in order of arrival."""
         groups: dict[tuple, list[dict]] = {}

@@ -90,6 +90,17 @@ class Study:
         """What every federate of an execution is told of its tests."""
         return []
 
+    def connection(self, setting: dict) -> str:
+        """The word for the connection that a test's federates need, by its fields."""
+        return self.connections.get(setting.get(self.connection_by), "")
+
+    def block(self, execution: str) -> str:
+        """An execution's name without that word: parts that take connections of their own are of
+        one block, or round."""
+        words = (f".{word}" for word in self.connections.values())
+        word = next((word for word in words if execution.endswith(word)), "")
+        return execution.removesuffix(word)
+
     def enlarge(self, spec: "Spec", scale: float) -> None:
         """Makes a test take so many times as long."""
         raise NotImplementedError

@@ -1,5 +1,6 @@
 """Designed experiments from their rows to the report's table."""
 
+import itertools
 import re
 
 import numpy as np
@@ -137,6 +138,60 @@ def test_an_effect_of_the_rti_is_found_beside_drift(tmp_path):
         low, high = sorted(map(float, re.search(r"\((.*) to (.*)\)", line[6]).groups()))
         # A rate's: the second in order is the slower or the faster one.
         assert low < np.exp(0.3) < high or low < np.exp(-0.3) < high
+
+
+def of_loops(
+    directory, loops: list[int], seed: int, rtis: tuple[str, ...] = ("one",), effect: float = 0.0,
+    blocks: int = 4, rounds: bool = False,
+) -> dict[str, list[str]]:  # fmt: skip
+    """The report's lines, by variable, of a design over the loop's version, of which the fourth
+    takes executions of its own: executions differ by 10 %, tests by 1 %, it by `effect`."""
+    store = Store.create(directory, STUDY, {"tsf": "t", "tsf_text": "", "notes": []})
+    rng = np.random.default_rng(seed)
+    parts = {"": [n for n in loops if n != 4], ".immediate": [4]}
+    for block, rti, part in itertools.product(range(1, blocks + 1), rtis, parts):
+        points = [(loop, size) for loop in parts[part] for size in (8, 1000)]
+        tests = {str(i): {"samples": 2, "loop_version": loop}
+                 for i, (loop, _) in enumerate(points, 1)}  # fmt: skip
+        name, of = (f"e.{block}{part}", f"e{part}") if rounds else (f"block{block}{part}", "")
+        store.begin(f"s.{rti}", name, adapter=rti, tests=tests, pairs=1, state="done", round_of=of)
+        execution = rng.normal(0, 0.1)
+        for i, (loop, size) in enumerate(points, 1):
+            test = execution + rng.normal(0, 0.01) + effect * (loop == 4)
+            for number in (1, 2):
+                took = 0.1 * size**0.5 * np.exp(test + rng.normal(0, 0.001))
+                row = {"execution": name, "test": i, "bytes": size, "loop": loop}
+                store.rows.append(sample(f"s.{rti}", number, took, took) | row)
+    found = "".join(report.analysis(store, store.summaries()))
+    store.close()
+    return {line[0]: line for line in table(found)}
+
+
+CONNECTION = "connection by loop"
+
+
+@pytest.mark.parametrize("rounds", [False, True], ids=["blocks", "rounds"])
+@pytest.mark.parametrize("rtis", [("one",), ("one", "other")], ids=len)
+def test_a_loop_in_executions_of_its_own_is_judged_by_executions(tmp_path, rtis, rounds):
+    """Without any effect: of 40 designs at 5 % about two are called."""
+    called = 0
+    for seed in range(40):
+        lines = of_loops(tmp_path / str(seed), [1, 2, 3, 4], seed, rtis, rounds=rounds)
+        called += lines[CONNECTION][4] == "&lt; 0.001" or float(lines[CONNECTION][4]) < 0.05
+        assert lines[CONNECTION][5] == "V1/V2/V3 to V4"
+        # The others differ within executions; nothing is taken for another thing's alias.
+        assert lines["loop"][2] == "2" and lines[CONNECTION][2] == "1"
+        assert not any(" or " in name for name in lines)
+    assert called <= 2 + 3 * np.sqrt(2)
+
+
+@pytest.mark.parametrize("loops", [[1, 2, 3, 4], [3, 4]], ids=str)
+def test_an_effect_of_a_loop_in_executions_of_its_own_is_found(tmp_path, loops):
+    """Twice as slow, also on one RTI."""
+    for seed in range(10):
+        lines = of_loops(tmp_path / str(seed), loops, seed, effect=np.log(2))
+        line = lines[CONNECTION if len(loops) > 2 else "loop"]
+        assert line[4] == "&lt; 0.001" or float(line[4]) < 0.02, line
 
 
 def test_executions_that_no_other_repeats_have_no_p(tmp_path):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from runs import text
 
 from starling_bench import design, plan
 from starling_bench.errors import BenchError
@@ -199,6 +200,12 @@ def test_designs_that_cannot_be(tmp_path, arguments, message):
     done = run(str(base), *arguments, "--set", "kind=RTOL", "--out", str(out))
     assert done.returncode == 2 and done.stderr.startswith(message)
     assert "\n  do: " in done.stderr and not out.exists()
+
+
+@pytest.mark.parametrize(("given", "blocks"), [("1,2,3", 2), ("3,4", 4)])
+def test_what_takes_connections_of_its_own_runs_in_more_blocks(tmp_path, given, blocks):
+    (base := tmp_path / "base.tsf.toml").write_text(text('kind = "RTOL"'))
+    assert design.blocks_for(STUDY, base, [design.factor(f"loop_version={given}")]) == blocks
 
 
 def test_where_a_test_runs_may_be_a_factor(tmp_path):

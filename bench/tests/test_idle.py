@@ -129,9 +129,15 @@ def test_what_a_stranger_uses_is_others():
 
 
 def test_samples_are_judged_by_their_own_time():
-    assert idle.note([None, 0.0, 0.05]) == []
-    (text,) = idle.note([None, 0.02, 0.5, 0.3])
+    assert idle.note([0.0, 0.05]) == []
+    (text,) = idle.note([0.02, 0.5, 0.3])
     assert "during 2 of 3 samples (up to 50%" in text
+
+
+def test_samples_that_could_not_be_judged_are_told():
+    (text,) = idle.note([None, 0.0, None])
+    assert text.startswith("What other programs did during 2 of 3 samples is not known")
+    assert len(idle.note([None, 0.5])) == 2
 
 
 def test_a_sample_carries_what_others_did_meanwhile(monkeypatch):

@@ -1,5 +1,6 @@
 """RTIBM's report."""
 
+from collections import Counter
 from html import escape
 from pathlib import Path
 
@@ -7,7 +8,7 @@ from ... import cells, rates, report
 from ...differences import on
 from ...report import Page, band, ms, plots
 from ...store import Store
-from . import published, rows
+from . import published, rows, ticks
 from .rows import VARIABLES, label
 
 
@@ -44,8 +45,9 @@ def _behind(store: Store, summaries: list[dict], page: Page, latency: list[dict]
     body += report.analysis(store, summaries)
     body += report.doubts(store, summaries)
     if store.rows:
-        trips = [r for r in store.rows if rows.latency(r)]
-        others = [r for r in store.rows if not rows.latency(r)]
+        every = store.with_settings()
+        trips = [r for r in every if rows.latency(r)]
+        others = [r for r in every if not rows.latency(r)]
         drawn = plots(
             [report.series(page, "Round trip, each sample", "mean ms", trips, label),
              report.series(page, "Throughput, each sample", "updates/s", others, label)]
@@ -63,23 +65,25 @@ def _verdict(store: Store, summaries: list[dict]) -> str:
     reliable = sum(s["lost"] for s in summaries if s["transport"] == "reliable")
     text = f"{len(summaries)} tests, {sent:,} messages sent, {lost:,} lost"
     text += f", {reliable:,} of them reliable." if lost else "."
-    doubted = [said for s in summaries if (said := rows.doubt(s))]
-    if doubted:
-        text += f" The rates of {len(doubted)} are {doubted[0]}."
+    for what, of in (("rates", False), ("round trips", True)):
+        why = Counter(rows.doubt(s) for s in summaries if rows.latency(s) == of)
+        text += "".join(f" The {what} of {n} are {said}." for said, n in why.items() if said)
     return report.verdict(store, text, bad=reliable > 0)
 
 
 def _best(group: list[dict]) -> str:
-    """Of tests that are alike the one with the best mean."""
-    if all(s["rtt_ms"] for s in group):
-        best = min(group, key=lambda s: s["rtt_ms"]["mean"])
-        return f"{rates.named(best)}, {ms(best['rtt_ms']['mean'])} ms"
-    return rates.best(group)
+    """Of tests that are alike the RTI with the best mean."""
+    if not all(s["rtt_ms"] for s in group):
+        return rates.best(group)
+    mean = lambda s: s["rtt_ms"]["mean"]  # noqa: E731
+    return rates.best(group, rows.doubt, mean, False, lambda value: f"{ms(value)} ms")
 
 
 def latency_table(summaries: list[dict]) -> str:
     """Round trips with percentiles."""
-    lines = [[*cells.counts(s), *cells.round_trips(s)] for s in summaries]
+    lines = [
+        [*cells.counts(s), *cells.round_trips(s, rows.doubt(s), ticks.rate(s))] for s in summaries
+    ]
     return report.with_setup(VARIABLES, summaries, [*cells.COUNTS, *cells.ROUND_TRIPS], lines)
 
 
@@ -93,7 +97,7 @@ def throughput_table(summaries: list[dict]) -> str:
 
 
 _MEAN = ("Mean round trip", "ms", band("rtt_ms", "mean_low", "mean", "mean_high"))
-_LATENCY = (_MEAN, ("Update frequency", "Hz", band("rate_hz")))
+_LATENCY = (_MEAN, ("Update frequency", "Hz", band("rate_hz"), rows.rate_doubt))
 _THROUGHPUT = (
     ("Updates per second", "updates/s", band("rate_hz")),
     ("Megabytes per second", "MB/s", band("mb_per_s")),

@@ -10,6 +10,7 @@ from ...plan import SWITCHES
 from ...store import Store, check_counts
 from ...study import Columns
 from ...variables import BETWEEN, ON, Variable, Variables, setting
+from . import ticks
 
 _TEXTS = ("sequence", "execution", "kind", "transport", "sender", "receiver")
 _NAMES = (
@@ -98,8 +99,16 @@ def rate(row: dict) -> float:
 
 
 def doubt(of: dict) -> str:
-    """Why a row's or a summary's rate says little; "" if nothing speaks against it."""
-    return "" if latency(of) else rates.doubt(of)
+    """Why the figure of a row or a summary by which it is compared says little; "" if nothing
+    speaks against it."""
+    if not latency(of):
+        return rates.doubt(of)
+    return rates.doubt(of, rates.TRIPS_MIN_S) or ticks.trip(of)
+
+
+def rate_doubt(of: dict) -> str:
+    """The same of a summary's rate."""
+    return doubt(of) or (ticks.rate(of) if latency(of) else "")
 
 
 def figures(store: Store, row: dict, trips: dict[int, np.ndarray]) -> dict:
