@@ -1,10 +1,12 @@
 """Copies what is committed of a run: its report and summaries, other files that are named, and of
-run.json what tells how each execution ended, without folders of this machine.
+run.json what tells how each execution ended, without folders of this machine. All are of one
+commit, or nothing is copied.
 
     python bench/keep.py RUN TO [FILE...]
 """
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -36,12 +38,32 @@ def about(run: Path) -> dict:
     return kept
 
 
+def commit(said: str, where: Path) -> str:
+    """The commit that was measured, as `git describe` tells it; of a tree that was none nobody
+    could measure again."""
+    found = re.fullmatch(r"(?:.*-g)?([0-9a-f]{7,40})", said)
+    if not found:
+        sys.exit(f"keep: {where} is of commit '{said}': measure a tree that is committed")
+    return found[1]
+
+
 def main(run: Path, to: Path, *more: str) -> None:
-    """Copies them."""
+    """Copies them into a new directory. What begins with a commit is of the run's."""
+    kept = about(run)
+    measured = commit(kept.get("commit", "unknown"), run)
+    for file in map(Path, more):
+        first = file.read_text(encoding="utf-8").partition("\n")[0]
+        own = commit(first.removeprefix("commit "), file) if first.startswith("commit") else ""
+        if not (own.startswith(measured) or measured.startswith(own)):
+            sys.exit(
+                f"keep: {file} is of commit {own}, and {run} of {measured}: measure both of one"
+            )
+    if to.exists() and any(to.iterdir()):
+        sys.exit(f"keep: {to} is not empty: files of another run would stay there")
     to.mkdir(parents=True, exist_ok=True)
     for file in [*(run / name for name in SUMMARIES), *map(Path, more)]:
         shutil.copy(file, to)
-    (to / "run.json").write_text(json.dumps(about(run), indent=1) + "\n")
+    (to / "run.json").write_text(json.dumps(kept, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from . import identity, idle, keeper, plan, ssh
 from .conduct import Conductor
 from .errors import OK, USAGE, BenchError, cannot
 from .rti import adapter_for
-from .store import Store
+from .store import Store, commit
 from .study import Study
 
 Tsf = Annotated[Path, typer.Argument(help="Test sequence file (TOML).", metavar="FILE")]
@@ -447,6 +447,10 @@ class _Doing:
                     USAGE,
                 )
             store.resume()
+            if (now := commit()) != (before := store.run.get("commit", "unknown")):
+                store.note(
+                    [f"Resumed at commit {now}: what was measured until then is of {before}."]
+                )
             undo.pop_all()
             return store
 

@@ -4,6 +4,7 @@ Compared are tests that differ in one thing only, by the values of their samples
 report are corrected together.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -86,9 +87,8 @@ _ONE = (
 def _differences(
     study: Study, questions: tuple[Question, ...], rows: list[dict], summaries: list[dict]
 ) -> list[Difference]:
-    samples = sample_values(study, rows)
-    in_rounds = {key_of(r) for r in rows if r.get("round") is not None}
-    found = [d for q in questions for d in _answers(study, q, samples, in_rounds, summaries)]
+    samples = in_order(study, rows)
+    found = [d for q in questions for d in _answers(study, q, samples, summaries)]
     corrected = compare.holm([d.found for d in found])
     return [replace(d, found=c) for d, c in zip(found, corrected, strict=True)]
 
@@ -161,18 +161,40 @@ def _pairs(study: Study, question: Question, summaries: list[dict]) -> Iterator[
 
 
 def _answers(
-    study: Study, question: Question, samples: dict[tuple, list[float]], in_rounds: set[tuple],
+    study: Study, question: Question, samples: dict[tuple, dict[object, list[float]]],
     summaries: list[dict],
 ) -> Iterator[Difference]:  # fmt: skip
     for pair in _pairs(study, question, [s for s in summaries if samples.get(key_of(s))]):
-        x, y = ([v for key in dict.fromkeys(map(key_of, pair.group)) if key in keys
-                 for v in samples[key]] for keys in (pair.one_keys, pair.other_keys))  # fmt: skip
+        keys = list(dict.fromkeys(map(key_of, pair.group)))
+        (x, x_of), (y, y_of) = (
+            _independent({key: samples[key] for key in keys if key in own})
+            for own in (pair.one_keys, pair.other_keys)
+        )
         doubts = (study.doubt(s) for s in pair.group if question.name(s) in (pair.one, pair.other))
-        of = "rounds" if pair.one_keys | pair.other_keys <= in_rounds else "samples"
         yield Difference(
             pair.title, pair.one, pair.other, compare.compare(x, y),
-            study.more_is_faster(pair.group[0]), next(filter(None, doubts), ""), of,
+            study.more_is_faster(pair.group[0]), next(filter(None, doubts), ""),
+            x_of if x_of == y_of else "samples",
         )  # fmt: skip
+
+
+def _independent(tests: dict[tuple, dict[object, list[float]]]) -> tuple[list[float], str]:
+    """The values of alike tests that are independent, and what these are: samples, or rounds. What
+    is in several executions of a sequence has in each round no value more for that."""
+    values = {(key, name): by_round(of, [name] * len(of))
+              for key, rounds in tests.items() for name, of in rounds.items()}  # fmt: skip
+    numbers = [_number(key[2], name) for (key, name), of in values.items() for _ in of]
+    of = "samples" if None in numbers else "rounds"
+    return by_round([v for own in values.values() for v in own], numbers), of
+
+
+def _number(execution: str, name: object) -> object:
+    """By its name the number of an execution's round; if that has none, the name."""
+    text = str(name)
+    for found in re.finditer(r"\.(\d+)(?=\.|$)", text):
+        if text[: found.start()] + text[found.end() :] == execution:
+            return int(found[1])
+    return name
 
 
 def key_of(s: dict) -> tuple:

@@ -125,7 +125,13 @@ class Master:
         self._record["rti"] = line_of(event.get("rti", ""))[:_TEXT_MAX]
         self._record["clock"] = clock
         libraries = named(event.get("libraries", []))
-        self._record["libraries"] = checksums(libraries)
+        before = self._record.get("libraries", {})
+        now = self._record["libraries"] = checksums(libraries)
+        if other := sorted(name for name in now if before.get(name, now[name]) != now[name]):
+            what = (
+                f"{self._sequence.name}/{self._execution.name}: {', '.join(other)} changed between"
+            )
+            self.note(f"{what} its tests, as it was resumed: they are of two builds.")
         self._told(self._sequence.master, libraries)
         # Of programs that say nothing of themselves there is what the system knows.
         if self.root:

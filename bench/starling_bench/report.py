@@ -369,13 +369,14 @@ def text_table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 def by_rti(
     head: tuple[str, ...], summaries: list[dict], key: Callable[[dict], tuple[str, ...]],
-    cell: Callable[[dict], str],
+    cell: Callable[[dict], str], name: Callable[[dict], str] = on,
 ) -> str:  # fmt: skip
-    """A row per key, a column per RTI; several tests of one cell stand below each other."""
-    columns = list(dict.fromkeys(on(s) for s in summaries))
+    """A row per key, a column per RTI, or what `name` says; several tests of one cell stand one
+    behind the other."""
+    columns = list(dict.fromkeys(map(name, summaries)))
     rows: dict[tuple[str, ...], dict[str, list[str]]] = {}
     for s in summaries:
-        rows.setdefault(key(s), {}).setdefault(on(s), []).append(cell(s))
+        rows.setdefault(key(s), {}).setdefault(name(s), []).append(cell(s))
     lines = [(*k, *("; ".join(by.get(c, ["-"])) for c in columns)) for k, by in rows.items()]
     return text_table((*head, *columns), lines)
 
@@ -590,7 +591,7 @@ def curve_figure(
         raw = all(s.get("adapter") in RAW for s in points)
         again = index // len(_COLOURS) % 2  # a colour that was there before
         look = style(index) | {"linestyle": "--" if raw else "-." if again else "-"}
-        name = f"{name} (raw limit)" if raw else name
+        name = f"{name} (no RTI)" if raw else name
         low, y, high = np.array([low_mean_high(s) for s in points], dtype=float).T
         error = np.nan_to_num([np.maximum(y - low, 0), np.maximum(high - y, 0)])
         bars = axes.errorbar(x, y, yerr=error, ms=5, capsize=3, label=name, **look)
@@ -613,8 +614,12 @@ def curve_figure(
     legend(axes, len(curve.lines))
     held = ", ".join(f"{k} {v}" for k, v in curve.held.items() if k not in ("tick min s",))
     caption = f"Held: {held}."
-    if any(s.get("adapter") in RAW for points in curve.lines.values() for s in points):
-        caption += " Broken lines: the raw limit, the same loops without an RTI."
+    every = [s for points in curve.lines.values() for s in points]
+    if plain := sorted({s["rti"] or s["adapter"] for s in every if s.get("adapter") in RAW}):
+        caption += (
+            f" Broken lines: the same loops without an RTI ({', '.join(plain)}), a raw limit of "
+            "RTIs whose data go that way, and no other's (see the ways that data took)."
+        )
     caption += _hollow(all_doubts)
     if longest > 3 * highest:
         caption += " Intervals that end at the edge go on beyond it: the table has their ends."

@@ -177,7 +177,24 @@ class Store:
             f"Of {where}: sample {', '.join(map(str, numbers))} is in no figure: {why}."
             for (where, why), numbers in self._left_out.items()
         ]
-        return idle.note([row["others_cpu"] for row in self.rows]) + left_out
+        return idle.note([row["others_cpu"] for row in self.rows]) + left_out + self._builds()
+
+    def _builds(self) -> list[str]:
+        """Sequences whose executions loaded several libraries of one name, as after a build between
+        two of them."""
+        seen: dict[tuple[str, str], set[str]] = {}
+        for e in self.run["executions"]:
+            for name, checksum in e.get("libraries", {}).items():
+                seen.setdefault((name, e["sequence"]), set()).add(checksum)
+        several: dict[str, list[str]] = {}
+        for (name, sequence), checksums in seen.items():
+            if len(checksums) > 1:
+                several.setdefault(name, []).append(sequence)
+        return [
+            f"{name} was not the same in all executions of {', '.join(sequences)}: they are of "
+            "several builds (see Libraries)."
+            for name, sequences in several.items()
+        ]
 
     def note(self, notes: list[str]) -> None:
         """Adds what a reader must know; each once."""

@@ -177,7 +177,7 @@ def test_the_whole_campaigns_report_is_small(tmp_path, monkeypatch):
     # Each curve says at what values the other variables are held, and has the raw limit beside it.
     captions = re.findall(r"<figcaption>(Held: .*?)</figcaption>", html)
     assert len(captions) > 20 and all("pairs" in c or "instances" in c for c in captions)
-    assert all("Broken lines: the raw limit" in c for c in captions)
+    assert all("Broken lines: the same loops without an RTI (" in c for c in captions)
     assert len(summaries) > 400 and html.count("<tr>") > len(summaries)
     assert json.loads((tmp_path / "out" / "summary.json").read_text()) == summaries
 

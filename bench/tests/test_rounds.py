@@ -8,7 +8,7 @@ import pytest
 
 from starling_bench import report, stats
 from starling_bench.compare import compare
-from starling_bench.differences import differences, sample_values
+from starling_bench.differences import _number, differences, sample_values
 from starling_bench.store import Store
 from starling_bench.studies.rtibm import STUDY, figures, rows
 
@@ -68,6 +68,27 @@ def test_comparisons_take_each_round_once(store):
     assert [len(of) for of in values.values()] == [2] * 2
     (found,) = differences(STUDY, store.samples(), store.summaries())
     assert found.found.ratio == pytest.approx(0.5, rel=0.02)
+
+
+def test_alike_tests_of_several_executions_are_one_in_each_round(store):
+    """The same test stands in two executions of a sequence, whose rounds run one after the other:
+    two rounds, not four."""
+    store.rows += [r | {"execution": r["execution"].replace("rel", "twin")} for r in store.rows]
+    for e in list(store.run["executions"]):
+        name = e["execution"].replace("rel", "twin")
+        store.run["executions"].append(e | {"execution": name, "round_of": "twin"})
+    (found,) = differences(STUDY, store.samples(), store.summaries())
+    assert (found.of, found.found.low) == ("rounds", None)  # of two and two Mann-Whitney tells none
+    assert found.found.ratio == pytest.approx(0.5, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("execution", "name", "number"),
+    [("rel", "rel.2", 2), ("loops.immediate", "loops.3.immediate", 3), ("a.1", "a.1.12", 12),
+     ("rel", "other", "other"), ("rel", None, None)],
+)  # fmt: skip
+def test_a_round_is_known_by_its_number(execution, name, number):
+    assert _number(execution, name) == number
 
 
 def test_what_differs_from_round_to_round_is_not_called_a_difference():

@@ -1,35 +1,75 @@
 """Tables in the layout of the source's, with its figures beside: loop selection, and drops."""
 
 import tomllib
+from html import escape
 from pathlib import Path
 
+from ...differences import on
+from ...plan import SWITCHES
 from ...report import by_rti, ms, text_table
-from .rows import latency
+from .rows import doubt, latency, rate_doubt
 
 _SOURCE = tomllib.loads(Path(__file__).with_name("published.toml").read_text(encoding="utf-8"))
 
 
+# Of a row of the source's table, and the fields of a test as they were in it.
+_SHAPE = {"types": 1, "instances": 1, "buffers": 1, "bytes": 8, "transport": "reliable"}
+_USUAL = {"pairs": 1, "bundling": True}
+_SETTING = {"outstanding_max": 0, "warm_up": 0}
+
+
+def _as_published(s: dict) -> bool:
+    """Round trips without a limit of one pair, one type, one instance and one 8-byte buffer."""
+    setting = s.get("setting", {})
+    return (
+        latency(s) and bool(s["rtt_ms"]) and all(s[k] == v for k, v in _SHAPE.items())
+        and all(s.get(k, v) == v for k, v in _USUAL.items())
+        and all(setting.get(k, v) == v for k, v in _SETTING.items())
+        and not any(setting.get(switch) is not None for switch in SWITCHES)
+    )  # fmt: skip
+
+
+def _cell(s: dict) -> str:
+    """Marked where it is not the RTI's figure."""
+    trip, rate = ("?" if said else "" for said in (doubt(s), rate_doubt(s)))
+    return f"{ms(s['rtt_ms']['mean'])}{trip} / {s['rate_hz']['mean']:,.0f}{rate}"
+
+
 def loops(summaries: list[dict]) -> list[str]:
-    """ms / Hz by test and loop, of tests of one type, one instance and one 8-byte buffer; nothing
-    where there is but one loop."""
-    shape = ("types", "instances", "buffers")
-    found = [s for s in summaries if latency(s) and s["rtt_ms"] and s["bytes"] == 8]
-    found = [s for s in found if all(s[k] == 1 for k in shape) and s["transport"] == "reliable"]
+    """ms / Hz by test and loop, of what was measured as it was there; nothing where there is but
+    one loop. Other tests are in tables of their own."""
+    found = [s for s in summaries if _as_published(s)]
     if len({s["loop"] for s in found}) < 2:
         return []
-    key = lambda s: (s.get("cpus") or "all CPUs", s["kind"], f"V{s['loop']}")  # noqa: E731
-    cell = lambda s: f"{ms(s['rtt_ms']['mean'])} / {s['rate_hz']['mean']:,.0f}"  # noqa: E731
+    where = lambda s: (s.get("hosts") or "one system", s.get("cpus") or "all CPUs")  # noqa: E731
+    key = lambda s: (*where(s), s["kind"], f"V{s['loop']}")  # noqa: E731
+    said = dict.fromkeys(filter(None, (why(s) for s in found for why in (doubt, rate_doubt))))
+    marked = f" ?: {escape('; or '.join(said))}." if said else ""
     return [
         "<h2>Loop selection: ms / Hz</h2>",
-        by_rti(("CPUs", "test", "loop"), found, key, cell),
+        "<p>Round trips without a limit, one pair, one type, one instance, one buffer of 8 bytes."
+        f"{marked}</p>",
+        by_rti(("hosts", "CPUs", "test", "loop"), found, key, _cell, _rti),
         "<p>Published with RTIBM (machines of 2002):</p>",
         text_table(("hosts", "test", "loop", *_SOURCE["loops"]["rtis"]), _SOURCE["loops"]["rows"]),
     ]
 
 
+def _rti(s: dict) -> str:
+    """Its name in the file, with its own."""
+    name = s.get("setting", {}).get("rti")
+    return f"{name} ({s['rti']})" if name and s["rti"] else name or on(s)
+
+
 def drops(summaries: list[dict]) -> list[str]:
-    """What best effort lost by the number of instances; nothing where there is but one number."""
+    """What best effort lost by the number of instances, of as many updates of each where some
+    were measured so; nothing where there is but one number."""
     found = [s for s in summaries if s["transport"] == "best_effort" and s["kind"] == "OWOT"]
+    by: dict[float, list[dict]] = {}
+    for s in found:
+        by.setdefault(s["updates"] / s["instances"], []).append(s)
+    alike = [of for of in by.values() if len({s["instances"] for s in of}) > 1]
+    found = max(alike, key=len, default=found)
     if len({s["instances"] for s in found}) < 2:
         return []
     found.sort(key=lambda s: s["instances"])
@@ -37,7 +77,7 @@ def drops(summaries: list[dict]) -> list[str]:
     cell = lambda s: f"{s['lost']:,} of {s['sent']:,}"  # noqa: E731
     return [
         "<h2>Drops against instances, best effort</h2>",
-        by_rti(("instances",), found, key, cell),
+        by_rti(("instances",), found, key, cell, _rti),
         "<p>Published with RTIBM (machines of 2002):</p>",
         text_table(("instances", *_SOURCE["drops"]["rtis"]), _SOURCE["drops"]["rows"]),
     ]
