@@ -115,7 +115,7 @@ const FORGERIES: [Forgery; 29] = [
     ),
     (
         |s| {
-            for (_, before) in instance(s).known.values_mut() {
+            for (_, before, _) in instance(s).known.values_mut() {
                 *before = u64::MAX;
             }
         },

@@ -574,7 +574,7 @@ fn known(of: saved::Execution) -> impl PartialEq + std::fmt::Debug {
         let known: Vec<_> = i
             .known
             .into_iter()
-            .map(|(f, (class, _))| (f, class))
+            .map(|(f, (class, ..))| (f, class))
             .collect();
         (
             handle,

@@ -74,7 +74,7 @@ fn objects(of: &saved::Execution) -> Result<(), String> {
     for (handle, instance) in &of.object.instances {
         let updates = || format!("the number of updates of {handle}");
         at_most(COUNT_MAX, instance.updates, updates)?;
-        for (federate, (_, before)) in &instance.known {
+        for (federate, (_, before, _)) in &instance.known {
             let before_known =
                 || format!("the number of updates of {handle} before {federate} knew it");
             at_most(instance.updates, *before, before_known)?;

@@ -1,6 +1,6 @@
 //! Object management, chapter 6.
 
-use super::Stamp;
+use super::{LogIndex, Stamp};
 use crate::{
     AttributeHandle, FederateHandle, InstanceSwitches, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, Transportation,
@@ -102,6 +102,15 @@ messages! {
             /// The instance, which it discovers if it can.
             instance: ObjectInstanceHandle,
         },
+        /// The answer to [`Entry::NotDeleted`], §8.21.
+        14 AnswerNotDeleted {
+            /// The instance.
+            instance: ObjectInstanceHandle,
+            /// As the entry has it.
+            asked: LogIndex,
+            /// Whether the sender knows it still; if not, it discovers it if it can.
+            known: bool,
+        },
     }
 
     /// What the log says.
@@ -187,6 +196,14 @@ messages! {
             class: InteractionClassHandle,
             /// Its transportation type, as that federate sends it.
             transportation: Transportation,
+        },
+        /// A deletion was retracted (§8.21). Audience: those who were told of it, and do not discover the instance
+        /// at the class at which they knew it.
+        11 NotDeleted {
+            /// The instance, which the receiver knows as before, unless its removal was delivered.
+            instance: ObjectInstanceHandle,
+            /// What tells this one from later ones.
+            asked: LogIndex,
         },
     }
 }

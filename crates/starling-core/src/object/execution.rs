@@ -73,6 +73,11 @@ impl Execution {
                     self.discover(cause, cause.sender, &[instance]);
                 }
             }
+            Request::AnswerNotDeleted {
+                instance,
+                asked,
+                known,
+            } => self.answer_not_deleted(cause, instance, (asked, known)),
         }
         Ok(())
     }
@@ -252,6 +257,17 @@ impl Execution {
         if self.auto_provide() {
             self.provide(cause, wanted, Vec::new());
         }
+    }
+
+    /// The class at which a federate would discover an instance by what it subscribes.
+    pub(crate) fn class_of_discovery(
+        &self,
+        instance: ObjectInstanceHandle,
+        federate: FederateHandle,
+    ) -> Option<ObjectClassHandle> {
+        let class = self.objects.get(instance)?.class;
+        self.subscriptions
+            .candidate_class(&self.model, federate, class)
     }
 
     /// The attributes that are owned by another federate, subscribed at `known_class` and updated

@@ -286,6 +286,7 @@ impl Federate {
                 self.apply_relevance(instance, on, off);
             }
             Entry::ProvideUpdate { wanted, tag } => self.apply_wanted(wanted, &tag),
+            Entry::NotDeleted { instance, asked } => self.apply_not_deleted(instance, asked),
         }
         Ok(())
     }
@@ -345,6 +346,27 @@ impl Federate {
         self.objects.forget_deletion(d.instance);
         self.delivery.push(QueuedObject::Discover(d.instance));
         Ok(())
+    }
+
+    /// A deletion was retracted, and the executive takes it that this federate knows the instance still.
+    fn apply_not_deleted(&mut self, instance: ObjectInstanceHandle, asked: LogIndex) {
+        let deleted = self.objects.locally_deleted.get(&instance);
+        let own = deleted.is_some_and(|request| *request > self.log.own_requests());
+        if own || self.delivery.has_ended() {
+            return;
+        }
+        if self.time.take_undeleted(instance) {
+            self.associate_again(instance);
+        }
+        let known = self.objects.instances.contains_key(&instance);
+        if !known {
+            self.time.take_kept(instance);
+        }
+        self.log.request(Request::AnswerNotDeleted {
+            instance,
+            asked,
+            known,
+        });
     }
 
     pub(crate) fn apply_removal(

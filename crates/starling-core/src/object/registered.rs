@@ -5,7 +5,7 @@
 use super::advisories::Told;
 use crate::handles::HandleMap;
 use crate::kept::{ENTRY_BYTES, Kept};
-use crate::message::default_instance_name;
+use crate::message::{LogIndex, default_instance_name};
 use crate::{
     FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, Owner,
     Transportation, Values,
@@ -35,6 +35,8 @@ pub(super) struct Known {
     pub(super) class: ObjectClassHandle,
     /// How many updates of it had come by then.
     pub(super) from: u64,
+    /// A deletion was retracted whose removal may have been delivered: it has still to say whether it was.
+    pub(super) asked: Option<LogIndex>,
 }
 
 /// Why an object instance name is taken.
@@ -104,12 +106,43 @@ impl Instance {
     /// A federate knows it, at this class.
     pub(crate) fn set_known(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
         let from = self.updates;
-        self.known.insert(federate, Known { class, from });
+        let known = Known {
+            class,
+            from,
+            asked: None,
+        };
+        self.known.insert(federate, known);
     }
 
-    /// A federate knows it no more; the class at which it did.
-    pub(crate) fn forget_known(&mut self, federate: FederateHandle) -> Option<ObjectClassHandle> {
-        self.known.remove(&federate).map(|k| k.class)
+    /// A federate that knows it is asked whether it does.
+    pub(crate) fn ask_known(&mut self, federate: FederateHandle, asked: LogIndex) {
+        if let Some(known) = self.known.get_mut(&federate) {
+            known.asked = Some(asked);
+        }
+    }
+
+    /// A federate answers whether it knows it; whether it was asked that last, and does not.
+    pub(crate) fn answer_known(
+        &mut self,
+        federate: FederateHandle,
+        asked: LogIndex,
+        knows: bool,
+    ) -> bool {
+        let known = self.known.get_mut(&federate);
+        let Some(known) = known.filter(|k| k.asked == Some(asked)) else {
+            return false;
+        };
+        known.asked = None;
+        !knows && self.known.remove(&federate).is_some()
+    }
+
+    /// A federate knows it no more; the class at which it did, and what it has still to answer of that.
+    pub(crate) fn forget_known(
+        &mut self,
+        federate: FederateHandle,
+    ) -> Option<(ObjectClassHandle, Option<LogIndex>)> {
+        let known = self.known.remove(&federate)?;
+        Some((known.class, known.asked))
     }
 
     /// About what is kept of it, in bytes, but for what others make of it.

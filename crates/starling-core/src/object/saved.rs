@@ -115,7 +115,7 @@ impl registered::Instance {
             known: self
                 .known
                 .iter()
-                .map(|(f, k)| (*f, (k.class, k.from)))
+                .map(|(f, k)| (*f, (k.class, k.from, k.asked)))
                 .collect(),
             locally_deleted: self.locally_deleted.clone(),
             transportations: self.transportations.clone(),
@@ -123,7 +123,10 @@ impl registered::Instance {
     }
 
     fn restore(saved: saved::Instance) -> Self {
-        let known = |(federate, (class, from))| (federate, Known { class, from });
+        let known = |(federate, (class, from, asked))| {
+            let known = Known { class, from, asked };
+            (federate, known)
+        };
         registered::Instance {
             class: saved.class,
             name: saved.name,

@@ -375,26 +375,13 @@ impl Execution {
         self.settle_ownership(cause, effects);
     }
 
-    /// A deletion was retracted: who had been told of it, and does not discover the instance again, owns nothing of
-    /// it any more. Returns them.
-    pub(crate) fn end_lost_ownership(
-        &mut self,
-        instance: ObjectInstanceHandle,
-    ) -> BTreeSet<FederateHandle> {
-        let Some(known) = self.objects.get(instance) else {
-            return BTreeSet::new();
-        };
-        let owners = known.owners().iter().flatten().filter_map(|o| o.federate());
-        let knows = |owner: &FederateHandle| known.knowing().any(|f| f == *owner);
-        let lost: BTreeSet<_> = owners.filter(|owner| !knows(owner)).collect();
+    /// The sender has lost an instance: it owns nothing of it any more, and is offered nothing.
+    pub(crate) fn lose_ownership(&mut self, cause: Cause, instance: ObjectInstanceHandle) {
         let mut effects = Effects::default();
-        for federate in &lost {
-            for at in self.all_places(instance) {
-                self.drop_out(&mut effects, *federate, at);
-            }
+        for at in self.all_places(instance) {
+            self.drop_out(&mut effects, cause.sender, at);
         }
-        self.settle_ownership(None, effects);
-        lost
+        self.settle_ownership(cause, effects);
     }
 
     /// A federate publishes further attributes at a class: what is to be had is offered to it.

@@ -1,6 +1,6 @@
 //! Object management, chapter 6.
 
-use crate::message::RequestNumber;
+use crate::message::{LogIndex, RequestNumber};
 use crate::{
     AttributeHandle, FederateHandle, InstanceSwitches, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, Order, Owner, Transportation,
@@ -37,8 +37,9 @@ pub struct Instance {
     pub owners: Vec<Option<Owner>>,
     /// Data frames that have come for it, and updates that the RTI has told of its own.
     pub updates: u64,
-    /// Federates that know it, with their known class, and how many of the updates had come before.
-    pub known: BTreeMap<FederateHandle, (ObjectClassHandle, u64)>,
+    /// Federates that know it, with their known class, how many of the updates had come before, and whether
+    /// they have still to say so.
+    pub known: BTreeMap<FederateHandle, (ObjectClassHandle, u64, Option<LogIndex>)>,
     /// Federates that have deleted it locally: they discover it again with its next update.
     pub locally_deleted: BTreeSet<FederateHandle>,
     /// By slot: transportation types that are not the FDD's.

@@ -1,6 +1,7 @@
 //! Time management, chapter 8.
 
 use super::object::KnownInstance;
+use crate::message::LogIndex;
 pub use crate::time::value::Bound;
 use crate::{
     Advance, FederateHandle, InteractionClassHandle, LogicalTime, LogicalTimeInterval,
@@ -75,6 +76,8 @@ pub struct Deletion {
     pub class: ObjectClassHandle,
     /// Those who have not come to its time.
     pub waiting: BTreeSet<FederateHandle>,
+    /// Those who have, with the classes at which they knew the instance, and whether they have still to say so.
+    pub knew: BTreeMap<FederateHandle, (ObjectClassHandle, Option<LogIndex>)>,
 }
 
 /// At a joined federate.

@@ -5,8 +5,9 @@
 
 use super::retractable::SentMessage;
 use super::value::LogicalTime;
+use crate::message::LogIndex;
 pub(super) use crate::saved::time::Deletion;
-use crate::{FederateHandle, ObjectInstanceHandle};
+use crate::{FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
@@ -93,6 +94,37 @@ impl Deletions {
             }
         }
         gone
+    }
+
+    /// A federate that has come to the deletion of an instance knew it so.
+    pub(super) fn knew(
+        &mut self,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+        known: (ObjectClassHandle, Option<LogIndex>),
+    ) {
+        if let Some(deletion) = self.of.get_mut(&instance) {
+            deletion.knew.insert(federate, known);
+        }
+    }
+
+    /// A federate that has come to the deletion of an instance answers whether it knew it; whether it was asked that
+    /// last, and did not.
+    pub(super) fn answer_knew(
+        &mut self,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+        (asked, knew): (LogIndex, bool),
+    ) -> bool {
+        let Some(deletion) = self.of.get_mut(&instance) else {
+            return false;
+        };
+        let known = deletion.knew.get_mut(&federate);
+        let Some(known) = known.filter(|k| k.1 == Some(asked)) else {
+            return false;
+        };
+        known.1 = None;
+        !knew && deletion.knew.remove(&federate).is_some()
     }
 
     /// Messages can't be retracted any more.

@@ -14,7 +14,7 @@ use crate::execution::Execution;
 use crate::kept::require_room;
 use crate::message::object::Entry;
 use crate::message::time::{Notice, Request};
-use crate::message::{Cause, Stamp, TimeRequest, TimeStatus};
+use crate::message::{Cause, LogIndex, Stamp, TimeRequest, TimeStatus};
 use crate::{
     FederateHandle, MessageRetractionHandle, ObjectInstanceHandle, ProtocolError, Services,
 };
@@ -543,17 +543,18 @@ impl Execution {
         let Some(known) = self.objects.get_mut(instance) else {
             return Ok(());
         };
-        let class = known.forget_known(by).unwrap_or(known.class());
-        for federate in &at_once {
-            known.forget_known(*federate);
-        }
-        for federate in at_once {
-            self.forget_own_associations(instance, federate);
+        let class = known.forget_known(by);
+        let class = class.map_or(known.class(), |(class, _)| class);
+        let knew = |federate: FederateHandle| Some((federate, known.forget_known(federate)?));
+        let knew: BTreeMap<_, _> = at_once.into_iter().filter_map(knew).collect();
+        for federate in knew.keys() {
+            self.forget_own_associations(instance, *federate);
         }
         let deletion = Deletion {
             message: (by, stamp.time, stamp.retraction.unwrap_or_default()),
             class,
             waiting,
+            knew,
         };
         self.time.deletions.insert(instance, deletion);
         self.touch(instance);
@@ -572,8 +573,9 @@ impl Execution {
     /// what was deleted by then.
     fn deletions_came(&mut self, federate: FederateHandle, time: Option<LogicalTime>) {
         for instance in self.time.deletions.came(federate, time) {
-            if let Some(known) = self.objects.get_mut(instance) {
-                known.forget_known(federate);
+            let known = self.objects.get_mut(instance);
+            if let Some(known) = known.and_then(|known| known.forget_known(federate)) {
+                self.time.deletions.knew(federate, instance, known);
             }
             self.forget_own_associations(instance, federate);
             self.touch(instance);
@@ -590,8 +592,9 @@ impl Execution {
         }
     }
 
-    /// A deletion was retracted: the instance is as before, and discovered by those again for whom
-    /// it was gone.
+    /// A deletion was retracted: the instance is as before. For whom it was gone only its federate knows whether the
+    /// removal was delivered. If not, it knows the instance as before; else it discovers it as it subscribes now. Where
+    /// that is at the same class both are told by a discovery; where it is not, the federate answers.
     fn undelete(&mut self, instance: ObjectInstanceHandle) {
         let Some(deletion) = self.time.deletions.remove(instance) else {
             return;
@@ -606,19 +609,51 @@ impl Execution {
                 continue;
             }
             self.log.advance();
-            self.discover(None, federate, &[instance]);
-        }
-        for federate in self.end_lost_ownership(instance) {
-            self.log.advance();
-            let removed = Entry::Remove {
-                instance,
-                producer: deletion.message.0,
-                tag: Vec::new(),
-                stamp: None,
+            let knew = deletion.knew.get(&federate).copied();
+            let class = self.class_of_discovery(instance, federate);
+            if knew.is_none_or(|(at, asked)| Some(at) == class && asked.is_none()) {
+                self.discover(None, federate, &[instance]);
+            }
+            let Some(known) = self.objects.get_mut(instance) else {
+                return;
             };
-            self.log.tell(None, &[federate], removed);
+            match knew {
+                Some((class, _)) if known.known_class(federate).is_none() => {
+                    known.set_known(federate, class);
+                }
+                // By its own word, which is still on its way, it may not be time-constrained any more.
+                None if deletion.waiting.contains(&federate) => {}
+                _ => continue,
+            }
+            let asked = self.log.index();
+            known.ask_known(federate, asked);
+            let not_deleted = Entry::NotDeleted { instance, asked };
+            self.log.tell(None, &[federate], not_deleted);
         }
         self.advise(None);
+    }
+
+    /// A federate answers whether it knows an instance still whose deletion was retracted. If it was told of the removal,
+    /// what of the instance was its own is so no longer, and it discovers it if it can.
+    pub(crate) fn answer_not_deleted(
+        &mut self,
+        cause: Cause,
+        instance: ObjectInstanceHandle,
+        (asked, knows): (LogIndex, bool),
+    ) {
+        let federate = cause.sender;
+        let known = self.objects.get_mut(instance);
+        let gone = known.is_some_and(|known| known.answer_known(federate, asked, knows));
+        // It may be deleted once more by now.
+        let deletions = &mut self.time.deletions;
+        if !gone && !deletions.answer_knew(federate, instance, (asked, knows)) {
+            return;
+        }
+        self.forget_own_associations(instance, federate);
+        self.lose_ownership(cause, instance);
+        self.touch(instance);
+        self.discover(cause, federate, &[instance]);
+        self.advise(cause);
     }
 
     /// A federate is no longer a member: what it has sent stays, others wait no longer for it.

@@ -655,6 +655,133 @@ fn who_does_not_discover_again_what_was_deleted_owns_nothing_of_it() {
     assert!(!owns(&mut f, "c", instance, x).unwrap());
 }
 
+/// Whether the removal had been delivered by then only it knows.
+#[test]
+fn who_ends_its_subscription_between_a_deletion_and_its_retraction_knows_what_was_not_removed() {
+    for delivered in [false, true] {
+        let (mut f, instance, xy) = known_instance();
+        let class = f.class("A");
+        let handle = delete(&mut f, instance);
+        f.run();
+        if delivered {
+            assert_eq!(f.told("c"), "remove d@9TR");
+        }
+        f.call("c", |f| f.unsubscribe_object_class(class)).unwrap();
+        f.call("a", |f| f.retract(handle)).unwrap();
+        let (told, known, discovered) = if delivered {
+            let unknown = Err(ExceptionKind::ObjectInstanceNotKnown);
+            (format!("retract {}", handle.number()), unknown, "discover")
+        } else {
+            (String::new(), Ok(class), "")
+        };
+        assert_eq!(f.told("c"), told);
+        let knows = f.call("c", |f| f.known_object_class_handle(instance));
+        assert_eq!(knows.map_err(|e| e.kind), known);
+        f.call("c", |f| {
+            f.subscribe_object_class_attributes(class, &xy, true, "")
+        })
+        .unwrap();
+        assert_eq!(f.told("c"), discovered);
+        f.call("a", |f| {
+            f.update_attribute_values(instance, &[(xy[0], b"1")], b"u")
+        })
+        .unwrap();
+        assert_eq!(f.told("c"), "u");
+        delete(&mut f, instance);
+        assert_eq!(f.told("c"), "remove d@9TR");
+    }
+}
+
+#[test]
+fn who_subscribes_at_another_class_between_a_deletion_and_its_retraction_knows_what_was_not_removed_as_before()
+ {
+    for delivered in [false, true] {
+        let (mut f, _, xy) = known_instance();
+        let (class, below) = (f.class("A"), f.class("A.B"));
+        let z = f.attributes(&["z"]);
+        let root = f.class("HLAobjectRoot");
+        f.call("a", |f| {
+            f.publish_object_class_attributes(below, &[z[0], xy[0]])
+        })
+        .unwrap();
+        f.call("c", |f| f.unsubscribe_object_class(class)).unwrap();
+        f.call("c", |f| {
+            f.subscribe_object_class_attributes(below, &z, true, "")
+        })
+        .unwrap();
+        f.run();
+        // One is deleted and is not; the other was never.
+        let [instance, other] = [(); 2].map(|()| {
+            f.call("a", |f| f.register_object_instance(below, None))
+                .unwrap()
+        });
+        assert_eq!(f.told("c"), "discover, discover");
+        f.call("a", |f| {
+            let privilege = f.attribute_handle(root, "HLAprivilegeToDeleteObject")?;
+            f.change_attribute_order_type(instance, &[privilege], Order::TimeStamp)
+        })
+        .unwrap();
+        let handle = delete(&mut f, instance);
+        f.run();
+        if delivered {
+            assert_eq!(f.told("c"), "remove d@9TR");
+        }
+        f.call("c", |f| f.unsubscribe_object_class(below)).unwrap();
+        f.call("c", |f| {
+            f.subscribe_object_class_attributes(class, &xy[..1], true, "")
+        })
+        .unwrap();
+        f.run();
+        f.call("a", |f| f.retract(handle)).unwrap();
+        let (told, knows) = if delivered {
+            (format!("retract {}, discover", handle.number()), class)
+        } else {
+            (String::new(), below)
+        };
+        assert_eq!(f.told("c"), told);
+        let known = f.call("c", |f| f.known_object_class_handle(instance));
+        assert_eq!(known, Ok(knows));
+        for updated in [instance, other] {
+            f.call("a", |f| {
+                f.update_attribute_values(updated, &[(xy[0], b"1"), (z[0], b"2")], b"u")
+            })
+            .unwrap();
+        }
+        // Of what is known at the class below nothing is subscribed.
+        assert_eq!(f.told("c"), if delivered { "u" } else { "" });
+        delete(&mut f, instance);
+        assert_eq!(f.told("c"), "remove d@9TR");
+    }
+}
+
+/// By the federate's own word it is not time-constrained any more; rtiexec has not heard it.
+#[test]
+fn who_has_just_ended_constraint_when_a_deletion_is_retracted_knows_it_or_not_as_it_was_told() {
+    for delivered in [false, true] {
+        let (mut f, instance, x) = owned_by_another();
+        f.constrain("c");
+        let handle = delete(&mut f, instance);
+        f.run();
+        f.call_late("c", |f| f.disable_time_constrained()).unwrap();
+        if delivered {
+            let told = f.call_late("c", |f| f.next_callback());
+            let told = told.as_ref().map(short);
+            assert_eq!(told.as_deref(), Some("remove d@9TR"));
+        }
+        f.call("a", |f| f.retract(handle)).unwrap();
+        let told = if delivered {
+            let told = "discover, requestAttributeOwnershipAssumption";
+            format!("retract {}, {told}", handle.number())
+        } else {
+            String::new()
+        };
+        assert_eq!(f.told("c"), told);
+        assert_eq!(owns(&mut f, "c", instance, x), Ok(!delivered));
+        delete(&mut f, instance);
+        assert_eq!(f.told("c"), "remove d@9TR");
+    }
+}
+
 #[test]
 fn a_region_of_who_was_told_of_a_deletion_may_be_deleted_whether_that_is_retracted_or_not() {
     for delivered in [true, false] {
