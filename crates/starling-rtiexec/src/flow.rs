@@ -4,7 +4,7 @@
 //!
 //! Invariants: bytes waiting for one receiver stay below `limits.send_queue_bytes` plus one
 //! message, or 16 KiB of messages, of each sender, with control messages below 16 times that plus what one request leads
-//! to; nothing reliable is dropped while the receiver lives. A sender whose own message found full receivers is not
+//! to, and what the system had of those who die meanwhile below 32 times that; nothing reliable is dropped while the receiver lives. A sender whose own message found full receivers is not
 //! read until each one's queue is half empty (of one behind a forwarder: until its channel has room); the links' own buffers then slow it down. A federate reads its links
 //! while it waits to send, so two senders can't hold each other up for ever. Who is held is not
 //! judged for its silence, because it is this process that doesn't listen.
@@ -17,6 +17,8 @@ use tracing::{info, warn};
 
 /// How many times more bytes than of data may wait for a receiver before requests are held up.
 const CONTROL_FACTOR: usize = 16;
+/// And before who has ended is not read to its end.
+const LAST_FACTOR: usize = 2 * CONTROL_FACTOR;
 
 impl Server {
     /// After a data message of `sender` was appended for `receiver`.
@@ -59,6 +61,10 @@ impl Server {
 
     /// A sender is not read until a receiver has room again.
     pub(crate) fn hold(&mut self, sender: usize, receiver: usize, now: Instant) {
+        let ends = self.connection(sender).is_some_and(|c| c.closing);
+        if ends && self.has_last_room(receiver) {
+            return;
+        }
         let Some(to) = self.connection(receiver) else {
             return;
         };
@@ -71,6 +77,39 @@ impl Server {
         {
             from.held_by.push(receiver);
         }
+    }
+
+    /// Whether there is room for what one has sent that has ended: the system had no more of it than a socket holds.
+    fn has_last_room(&self, receiver: usize) -> bool {
+        let most = self.config.send_queue_bytes.saturating_mul(LAST_FACTOR);
+        let waits = self.connections.get(receiver).map_or(0, |to| {
+            let (end, left) = to.written();
+            end - left
+        });
+        waits <= most as u64
+    }
+
+    /// Who has ended is read to its end, whoever holds it: others learn it now, not when its receivers read.
+    pub(crate) fn let_end(&mut self, n: usize) {
+        let Some(ended) = self.connection(n).filter(|c| c.closing) else {
+            return;
+        };
+        let held_by = std::mem::take(&mut ended.held_by);
+        let (has_room, full): (Vec<_>, _) =
+            held_by.into_iter().partition(|to| self.has_last_room(*to));
+        if let Some(ended) = self.connection(n) {
+            ended.held_by = full;
+        }
+        for receiver in has_room {
+            let Some(to) = self.connection(receiver) else {
+                continue;
+            };
+            to.holds.retain(|held| *held != n);
+            if to.holds.is_empty() {
+                (to.full_since, to.slow_told) = (None, false);
+            }
+        }
+        self.tell_end(n);
     }
 
     /// Lets the senders go that `receiver` has held, if there is room again or it is gone.

@@ -277,7 +277,8 @@ impl Server {
             state.leaving = self.leaving.len();
             for connection in self.connections.iter_mut() {
                 state.connections += 1;
-                state.held += usize::from(!connection.held_by.is_empty());
+                let is_full = connection.relay.as_ref().is_some_and(|r| r.is_full());
+                state.held += usize::from(is_full || !connection.held_by.is_empty());
                 state.waiting_bytes += connection.writer.pending();
             }
             // It may not want to know any more.
@@ -535,6 +536,7 @@ impl Server {
     }
 
     fn serve(&mut self, n: usize, now: Instant) {
+        self.let_end(n);
         let Some(connection) = self.connection(n) else {
             return;
         };

@@ -3,7 +3,7 @@
 use crate::connection::Connection;
 use crate::liveness::{Paused, Signs, Verdict, judge};
 use crate::server::{Ended, Server};
-use starling_net::Lock;
+use starling_net::{Lock, ProcessState};
 use starling_wire::put_heartbeat;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -106,12 +106,21 @@ impl Server {
             None => hello_timeout,
         };
         // That of a channel is its forwarder's to judge.
-        if connection.is_part
-            || silent < limit
-            || connection.must_wait()
-            || connection.readable
-            || connection.queued
+        if connection.is_part || silent < limit {
+            return None;
+        }
+        // Of one that is not read nothing can come. What it has left behind is read all the same, then it is judged:
+        // another process may have its connection open.
+        if !connection.held_by.is_empty()
+            && !connection.closing
+            && connection.process_state() == Some(ProcessState::Gone)
         {
+            connection.closing = true;
+            connection.readable = true;
+            self.queue(n);
+            return None;
+        }
+        if connection.must_wait() || connection.readable || connection.queued {
             return None;
         }
         if connection.info.is_none() {

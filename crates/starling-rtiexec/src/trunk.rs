@@ -220,6 +220,13 @@ impl Server {
                     self.queue(at);
                 }
             }
+            OnTrunk::Ends { channel } => {
+                let at = trunk.channels.get(&channel).copied();
+                if let Some((at, connection)) = at.and_then(|at| Some((at, self.connection(at)?))) {
+                    connection.closing = true;
+                    self.queue(at);
+                }
+            }
             OnTrunk::Room { channel, position } => {
                 let at = trunk.channels.get(&channel).copied();
                 let connection = at.and_then(|at| self.connection(at));

@@ -216,4 +216,59 @@ mod tests {
         server.release(1);
         assert!(!server.connection(0).unwrap().must_wait());
     }
+
+    /// Another process may have its connection open, so that its end is not seen.
+    #[test]
+    fn of_whom_the_process_is_gone_all_is_read_though_it_is_held() {
+        let (mut server, _at) = server(|config| config.timeout = Duration::ZERO);
+        let mut held = peer(&server, &ToExecutive::ListFederations, 1);
+        let _receiver = peer(&server, &ToExecutive::ListFederations, 1);
+        round(&mut server);
+        assert_eq!(answers(&mut held), 1);
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        server.hold(0, 1, Instant::now());
+        put_to_executive(held.writer.out(), &ToExecutive::ListFederations);
+        held.writer.flush().unwrap();
+        server.tick(Instant::now());
+        round(&mut server);
+        assert_eq!(answers(&mut held), 0, "its process runs");
+        server.connection(0).unwrap().local_pid = Some(ended.id());
+        server.tick(Instant::now());
+        round(&mut server);
+        assert_eq!(answers(&mut held), 1);
+        server.tick(Instant::now());
+        assert!(server.connection(0).is_none());
+    }
+
+    /// Else those who join and die again and again would fill this process's memory.
+    #[test]
+    fn what_is_read_of_the_dead_though_they_are_held_is_bounded() {
+        let (mut server, _at) = server(|config| config.send_queue_bytes = 10);
+        let _all: Vec<_> = (0..2)
+            .map(|_| peer(&server, &ToExecutive::ListFederations, 1))
+            .collect();
+        round(&mut server);
+        for (waits, is_held) in [(320, false), (321, true)] {
+            server.hold(0, 1, Instant::now());
+            let receiver = server.connection(1).unwrap();
+            assert_eq!(
+                (&receiver.holds[..], receiver.writer.pending()),
+                (&[0][..], 0)
+            );
+            receiver.writer.out().extend(vec![0; waits]);
+            server.connection(0).unwrap().closing = true;
+            server.let_end(0);
+            assert_eq!(server.connection(0).unwrap().must_wait(), is_held);
+            // And where it was known before.
+            server.hold(0, 1, Instant::now());
+            assert_eq!(server.connection(0).unwrap().must_wait(), is_held);
+            let receiver = server.connection(1).unwrap();
+            assert_eq!(receiver.full_since.is_some(), is_held);
+            receiver.writer.discard();
+            server.connection(0).unwrap().closing = false;
+        }
+        server.release(1);
+        assert!(!server.connection(0).unwrap().must_wait());
+    }
 }

@@ -81,6 +81,8 @@ pub(crate) struct Relay {
     pub lane: Lane,
     /// What was said of how its best-effort data gets here, if by further forwarders.
     beyond: String,
+    /// It was said that its federate has ended.
+    ends: bool,
 }
 
 /// What is to be done with what a federate has said.
@@ -528,6 +530,7 @@ impl Server {
             waiting: VecDeque::new(),
             lane: Lane::default(),
             beyond: BY_STREAM.into(),
+            ends: false,
         }));
         debug!("handed on: {}", connection.name());
         let path = connection.path.clone();
@@ -644,6 +647,7 @@ impl Server {
             OnTrunk::Begin
             | OnTrunk::Open { .. }
             | OnTrunk::Bytes { .. }
+            | OnTrunk::Ends { .. }
             | OnTrunk::Datagrams
             | OnTrunk::BestEffort { .. } => {
                 return Err(Ending::Fault(
@@ -724,6 +728,17 @@ impl Server {
             let channel = relay.id;
             let up = self.up();
             self.put_on_trunk(up, &OnTrunk::Room { channel, position });
+        }
+    }
+
+    /// A federate has ended, of whose stream something may still wait for room: where its stream goes to it is read on.
+    pub(crate) fn tell_end(&mut self, n: usize) {
+        let up = self.up();
+        let relay = self.connection(n).and_then(|c| c.relay.as_mut());
+        if let Some(relay) = relay.filter(|relay| !relay.ends) {
+            relay.ends = true;
+            let channel = relay.id;
+            self.put_on_trunk(up, &OnTrunk::Ends { channel });
         }
     }
 

@@ -189,6 +189,49 @@ fn a_slow_receiver_holds_its_sender_up_and_loses_nothing() {
     }
 }
 
+/// Who dies while it is held is resigned all the same, with all that it had sent before.
+#[test]
+fn who_dies_while_it_is_held_up_is_resigned_at_once() {
+    const LIMIT: usize = 64 * 1024;
+    let server = run(|config| config.send_queue_bytes = LIMIT);
+    let mut sender = Client::founder(&server, "Held");
+    let mut slow = Client::member(&server, "Held", "slow");
+    let mut third = Client::member(&server, "Held", "third");
+    for receiver in [&mut slow, &mut third] {
+        receiver.subscribe();
+        sender.until_subscribed(receiver);
+    }
+    third.until_member("founder", true);
+    let mut sent = 0;
+    let mut bytes = 0;
+    while server.state().held == 0 {
+        while sender.link.writer.pending() < LIMIT {
+            let before = sender.link.writer.pending();
+            sender.send(sent);
+            bytes += sender.link.writer.pending() - before;
+            sent += 1;
+        }
+        sender.link.writer.flush().unwrap();
+        third.take_in();
+    }
+    // What the system has taken of it stands before its end.
+    let each = bytes / sent as usize;
+    let whole = (bytes - sender.link.writer.pending()) / each;
+    drop(sender);
+    third.until_member("founder", false);
+    assert_ne!(third.fault, "");
+    assert_eq!(server.state().held, 0);
+    let came = |client: &mut Client| {
+        let callbacks = std::iter::from_fn(|| client.federate_mut().next_callback());
+        let is_number = |c: &Callback| matches!(c, Callback::ReceiveInteraction { .. });
+        callbacks.filter(is_number).count()
+    };
+    assert_eq!(came(&mut third), whole, "of {sent}");
+    // Who has held it up gets as much, and then learns it, too.
+    slow.until_member("founder", false);
+    assert_eq!(came(&mut slow), whole, "of {sent}");
+}
+
 #[test]
 fn requests_too_are_held_up_by_a_receiver_that_does_not_read() {
     let server = run(|config| config.send_queue_bytes = 8 * 1024);

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{Client, Running, run, run_forwarder, run_forwarder_to};
-use starling_core::FederateHandle;
 use starling_core::message::{FromExecutive, ToExecutive};
+use starling_core::{Callback, FederateHandle};
 use starling_net::Endpoint;
 use starling_wire::{
     FIRST_ROOM, Hello, LinkNotice, LinkRequest, OnTrunk, VERSION, put_hello, put_link_request,
@@ -113,7 +113,7 @@ impl Random {
         let channel = self.of(0..6);
         let stream = self.stream();
         let text = "x".repeat(self.of(0..2000) as usize);
-        let said = match self.of(0..15) {
+        let said = match self.of(0..16) {
             0 => OnTrunk::Begin,
             1..4 => OnTrunk::Open {
                 channel,
@@ -137,6 +137,7 @@ impl Random {
                 messages: self.of(0..u64::MAX),
             },
             12 => OnTrunk::BestEffort { channel, by: &text },
+            14 => OnTrunk::Ends { channel },
             13 => OnTrunk::Deliver {
                 channels: vec![channel, 1, 2],
                 frames: &stream,
@@ -424,6 +425,58 @@ fn what_waits_for_one_that_does_not_read_is_bounded() {
     }
     for number in 0..sent {
         assert_eq!(other.next_number(), number);
+    }
+}
+
+/// A federate behind two forwarders that ends while it is held up is resigned, with all that it had sent before, however
+/// little room its stream has on the trunks; who holds it up is at rtiexec, or behind a forwarder itself.
+#[test]
+fn who_ends_while_it_is_held_up_behind_forwarders_is_resigned() {
+    const QUEUE: usize = 50_000;
+    let bounded = |config: &mut starling_rtiexec::Config| {
+        config.window_bytes = FIRST_ROOM;
+        config.send_queue_bytes = QUEUE;
+    };
+    let server = run(bounded);
+    let near = run_forwarder(&server, bounded);
+    let far = run_forwarder(&near, bounded);
+    let mut third = Client::founder(&server, "here");
+    third.subscribe();
+    for (at, name) in [(&server, "at rtiexec"), (&near, "at a forwarder")] {
+        let mut slow = Client::member(at, "here", name);
+        let mut sender = Client::member(&far, "here", "sender");
+        for other in [&mut third, &mut slow] {
+            other.until_member("sender", true);
+        }
+        slow.subscribe();
+        for receiver in [&slow, &third] {
+            sender.until_subscribed(receiver);
+        }
+        let (mut sent, mut bytes) = (0, 0);
+        // Until rtiexec does not read it, and nothing more of it has room on the first trunk.
+        while server.state().held == 0 || far.state().held == 0 {
+            while sender.link.writer.pending() < QUEUE {
+                let before = sender.link.writer.pending();
+                sender.send(sent);
+                bytes += sender.link.writer.pending() - before;
+                sent += 1;
+            }
+            sender.link.writer.flush().unwrap();
+            third.take_in();
+        }
+        let each = bytes / sent as usize;
+        let whole = (bytes - sender.link.writer.pending()) / each;
+        drop(sender);
+        third.until_member("sender", false);
+        assert_ne!(third.fault, "");
+        let came = |client: &mut Client| {
+            let callbacks = std::iter::from_fn(|| client.federate_mut().next_callback());
+            let is_number = |c: &Callback| matches!(c, Callback::ReceiveInteraction { .. });
+            callbacks.filter(is_number).count()
+        };
+        assert_eq!(came(&mut third), whole, "of {sent}");
+        slow.until_member("sender", false);
+        assert_eq!(came(&mut slow), whole, "of {sent}");
     }
 }
 

@@ -71,7 +71,7 @@ fn main() -> Result<(), String> {
 
 fn on_trunk() -> BoxedStrategy<Vec<u8>> {
     let said = (
-        0..13,
+        0..14,
         any::<u64>(),
         any::<u64>(),
         ".{0,20}",
@@ -114,7 +114,8 @@ fn on_trunk() -> BoxedStrategy<Vec<u8>> {
                     channel,
                     messages: number,
                 },
-                _ => OnTrunk::BestEffort { channel, by: why },
+                12 => OnTrunk::BestEffort { channel, by: why },
+                _ => OnTrunk::Ends { channel },
             },
         );
         out

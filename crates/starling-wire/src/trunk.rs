@@ -98,6 +98,12 @@ pub enum OnTrunk<'a> {
         /// By what.
         by: &'a str,
     },
+    /// From the forwarder: the federate of a channel has ended. What is still to come of it comes, whoever does not take what
+    /// it leads to, then Close.
+    Ends {
+        /// The channel.
+        channel: u64,
+    },
 }
 
 /// Appends what is said on a trunk.
@@ -140,6 +146,7 @@ pub fn put_on_trunk(out: &mut Vec<u8>, said: &OnTrunk<'_>) {
         OnTrunk::BestEffort { channel, by } => about(out, 13, *channel, |out| {
             put_bytes(out, by.as_bytes());
         }),
+        OnTrunk::Ends { channel } => about(out, 14, *channel, |_| ()),
     }
 }
 
@@ -243,6 +250,7 @@ fn read<'a>(from: &mut Reader<'a>) -> Result<OnTrunk<'a>, WireError> {
             channel,
             by: text(from)?,
         },
+        14 => OnTrunk::Ends { channel },
         other => return bad(format!("{other} is nothing that is said on a trunk")),
     };
     from.end()?;
@@ -302,6 +310,7 @@ mod tests {
                 channel: 7,
                 by: "datagrams",
             },
+            OnTrunk::Ends { channel: 7 },
         ];
         for said in all {
             let mut bytes = Vec::new();
