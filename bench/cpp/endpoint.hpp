@@ -37,7 +37,8 @@ struct Statistics {
     std::uint64_t sent = 0, arrived = 0;  // messages of data
     std::uint64_t deferred = 0;           // that came while none could be delivered
     std::uint64_t systemCalls = 0;        // of the adapter itself; an RTI's are not known
-    std::uint64_t lost = 0;               // on the way here, as far as the adapter is told
+    std::uint64_t lost = 0;               // on the way here,
+    bool tellsLost = false;               // if the adapter is told
 };
 
 // What is sent and received: for HLA a class below the root, with its attributes or parameters.

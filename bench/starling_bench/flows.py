@@ -21,10 +21,10 @@ _NAMES = (
     "sequence", "execution", "test", "topology", "configuration", "entities", "rate", "payload",
     "transport", "conflate", "lag_s", "pair", "publisher", "sender", "receiver", "sample", "sent",
     "received", "lost", "conflated", "duplicates", "reordered", "late", "wrong", "unsent",
-    "late_sends", "unrecorded", "fragments", "theory_mbps", "mbps", "reliability", "took_s",
-    "send_s", "mean_ms", "sd_ms", "min_ms", *updates.SHARES, "max_ms", "together", "cpu_busy",
-    "sender_cpu", "receiver_cpu", "wake_p50_us", "wake_sd_us", "wake_max_us", "scheduling",
-    "others_cpu",
+    "late_sends", "unrecorded", "fragments", "tired", "theory_mbps", "mbps", "reliability",
+    "took_s", "send_s", "mean_ms", "sd_ms", "min_ms", *updates.SHARES, "max_ms", "together",
+    "cpu_busy", "sender_cpu", "receiver_cpu", "wake_p50_us", "wake_sd_us", "wake_max_us",
+    "scheduling", "others_cpu",
 )  # fmt: skip
 COLUMNS = Columns(_NAMES, frozenset(_TEXTS), frozenset(_FIGURES))
 
@@ -37,9 +37,7 @@ def row(store: Store, sequence: str, execution: str, setting: dict, event: dict)
     found["conflate"] = int(setting["conflate"])
     try:
         missing = found["sent"] - found["received"]
-        # What is known to be lost on the way was not overwritten.
-        gone = min(missing, found["lost_on_the_way"])
-        found["conflated"] = missing - gone if found["conflate"] else 0
+        found["conflated"] = _overwritten(found, missing) if found["conflate"] else 0
         found["lost"] = missing - found["conflated"]
         if min(missing, found["lost"]) < 0 or found["wrong"]:
             raise BenchError(
@@ -54,8 +52,10 @@ def row(store: Store, sequence: str, execution: str, setting: dict, event: dict)
             if setting["updates"]
             else found["entities"] * found["rate"] * found["payload"] * 8e-6
         )
+        # What the first was late does not count, nor that a subscriber looks only so often.
+        late_s = max(found["min_ns"] * 1e-9, found["lag_s"])
         found["mbps"] = (
-            found["received"] * found["payload"] * 8e-6 / max(lasts, found["took_s"])
+            found["received"] * found["payload"] * 8e-6 / max(lasts, found["took_s"] - late_s)
             if found["theory_mbps"] is not None else None
         )  # fmt: skip
         found["reliability"] = found["received"] / found["sent"] if found["sent"] else None
@@ -68,6 +68,19 @@ def row(store: Store, sequence: str, execution: str, setting: dict, event: dict)
     if unknown := [c for c in COLUMNS.names if c not in found]:
         raise BenchError("STL-RUN-007", f"the master sent a sample without {unknown[0]}")
     return found
+
+
+def _overwritten(found: dict, missing: int) -> int:
+    """Of a flow's updates that did not come those that newer ones replaced: as the RTI counted
+    them, or all but those that the middleware calls lost. Where neither says anything all are lost.
+    Both are counted for all flows of a subscriber together: each has its share of the whole."""
+    every, before = found["missing_of_all"], found["missing_before"]
+    if (replaced := found.get("replaced")) is None:
+        if found["lost_on_the_way"] is None:
+            return 0
+        replaced = every - found["lost_on_the_way"]
+    replaced = max(0, min(replaced, every))
+    return replaced * (before + missing) // every - replaced * before // every if every > 0 else 0
 
 
 def figures(store: Store, found: dict) -> dict:
@@ -84,9 +97,10 @@ def summarize(of: list[dict]) -> dict:
     """One test and flow over its samples: means, and sums of counts."""
     out = dict(of[0])
     counts = ("sent", "received", "lost", "conflated", "duplicates", "reordered", "late", "wrong",
-              "unsent", "late_sends", "unrecorded", "fragments")  # fmt: skip
+              "unsent", "late_sends", "unrecorded", "fragments", "tired")  # fmt: skip
     for name in counts:
-        out[name] = sum(r[name] for r in of)
+        # Earlier versions kept fewer columns.
+        out[name] = sum(r[name] or 0 for r in of)
     for name in (n for n in _FIGURES if n not in ("rate", "lag_s")):
         values = [r[name] for r in of if r[name] is not None]
         out[name] = sum(values) / len(values) if values else None

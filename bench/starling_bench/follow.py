@@ -65,7 +65,9 @@ class Master:
         self.has_problem = asyncio.Event()
         self.away = False  # it runs on another host
         self.test = 0
-        self.between: Callable[[], None] = lambda: None  # what is done between samples
+        # What is done between samples; asked for with what the RTI has counted, that is noted.
+        self.between: Callable[[bool], None] = lambda counts: None
+        self._replaced: list[dict[str, int]] = []  # by federate, the last two times
         self._held: list[dict] = []
         self._went_on_s: float | None = None  # this process's CPU time when a sample began
         self._taken = 0  # samples of this test
@@ -108,7 +110,7 @@ class Master:
                 self._record["problems"][str(self._number(event))] = line_of(event["message"])
                 self._store.save_run()
             elif event["event"] == "between":
-                self.between()
+                self.between(event.get("counts") is True)
             self._progress(event)
         except BenchError as e:
             self.fails(e)
@@ -154,9 +156,17 @@ class Master:
         return number
 
     def _keep(self, event: dict) -> dict:
+        if len(self._replaced) == 2:
+            before, after = (found.get(event.get("receiver")) for found in self._replaced)
+            known = before is not None and after is not None
+            event = event | {"replaced": after - before if known else None}
         row = self._store.add(self._sequence.name, self._execution.name, event)
         self._taken += 1
         return row | {"event": "sample"}
+
+    def counted(self, replaced: dict[str, int]) -> None:
+        """What the RTI has counted; between the last two times lies a sample."""
+        self._replaced = [*self._replaced[-1:], replaced]
 
     def goes_on(self) -> None:
         """The next sample is about to begin."""
@@ -273,35 +283,45 @@ class There:
         self._adapter, self._status, self._place = adapter, prepared, place
         self._ways = record["ways"]
 
-    async def _ask(self) -> None:
-        if not self._status or not self._status.status or str(self.master.test) in self._ways:
+    async def _ask(self, counts: bool) -> None:
+        asked = str(self.master.test) in self._ways
+        if not self._status or not self._status.status or (asked and not counts):
             return
         command, env = self._status.status, self._status.env
+        # Counts are needed, also over a bad link.
+        patience_s = (5 if counts else 1) * GRACE_S
         try:
             if site := self._place.site:
-                said = await asyncio.wait_for(site.said(command, env), GRACE_S)
+                said = await asyncio.wait_for(site.said(command, env), patience_s)
             else:
-                said = await asyncio.wait_for(output(command, env, self._place.space), GRACE_S)
+                said = await asyncio.wait_for(output(command, env, self._place.space), patience_s)
             ways = [dataclasses.asdict(way) for way in self._adapter.ways(said, env)]
+            replaced = self._adapter.replaced(said)
         except (BenchError, OSError, ValueError, TimeoutError) as e:
-            ways = []
+            ways, replaced = [], {}
             why = getattr(e, "what", "") or getattr(e, "strerror", "") or str(e) or type(e).__name__
+            if counts:
+                what = f"what it has replaced of late data could not be asked of the RTI: {why}"
+                raise BenchError("STL-RUN-007", what, self.master.at, _READ) from None
             self.master.note(f"by what ways data went could not be asked: {why}")
-        self._ways[str(self.master.test)] = ways
+        if ways or not asked:
+            self._ways[str(self.master.test)] = ways
+        if counts:
+            self.master.counted(replaced)
 
     async def bring_rest(self) -> None:
         """What of it can be had soon: something has failed, and that is told."""
         with contextlib.suppress(BenchError, TimeoutError):
             await asyncio.wait_for(self.bring_home(), GRACE_S)
 
-    def _between(self) -> None:
+    def _between(self, counts: bool) -> None:
         """Between two samples: the master waits until it is told."""
 
         async def fetch() -> None:
             try:
                 await self.bring_home()
                 self.master.release()
-                await self._ask()
+                await self._ask(counts)
                 self.master.renew()
             except BenchError as e:
                 self.master.fails(e)

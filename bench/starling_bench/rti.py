@@ -204,6 +204,11 @@ class Adapter:
         said something else."""
         return []
 
+    def replaced(self, said: str) -> dict[str, int]:
+        """By federate, how many of the values that came there newer ones have replaced so far, as
+        the same command says; nothing if it does not. ValueError if it said something else."""
+        return {}
+
     def way(self) -> tuple[str, bool] | None:
         """The only way that there is and whether what goes it arrives; None: it is asked for, or
         not known."""
@@ -297,6 +302,13 @@ class Starling(Adapter):
     def _program(root: Path | None) -> Path:
         """Its command, of the same install tree as its libraries."""
         return (root or Path("/nowhere")) / "bin" / "starling"
+
+    def replaced(self, said: str) -> dict[str, int]:
+        try:
+            every = [f for one in json.loads(said)["federations"] for f in one["federates"]]
+            return {f["name"]: int(f["counters"]["conflated"]) for f in every}
+        except (KeyError, TypeError, ValueError) as e:
+            raise ValueError(f"no status of Starling: {e!r}") from None
 
     def ways(self, said: str, env: dict[str, str]) -> list[Way]:
         multicast = env.get("STARLING_TRANSPORT_BEST_EFFORT") == "multicast"

@@ -9,12 +9,14 @@ import tomllib
 from collections import Counter
 from pathlib import Path
 
+import pyarrow.parquet as parquet
 import pytest
 from ec1_runs import EC1FED, FOM, NEEDED, RTI_ROOT, ec1, rows, run_of
+from test_network import possible
 from test_standin import STANDIN_ROOT
 from test_standin import server as server  # the fixture
 
-from starling_bench import plan
+from starling_bench import flows, plan, updates
 from starling_bench.errors import BenchError
 from starling_bench.planned import Wanted
 from starling_bench.studies.ec1 import STUDY, plans
@@ -114,6 +116,14 @@ def test_phase_two_runs_and_every_update_is_accounted_for(tmp_path):
         assert row["transport"] == one.transport and counts["wrong"] == 0
         if one.transport == "reliable":
             assert counts["lost"] == 0
+        path = updates.path_of(out / row["sequence"] / row["execution"], int(row["test"]), 1,
+                               row["receiver"])  # fmt: skip
+        stamps = parquet.read_table(path, columns=["sent_ns", "publisher"])
+        mine = stamps["sent_ns"].to_numpy()[stamps["publisher"].to_numpy() == int(row["publisher"])]
+        # A publisher's time and CPUs are those from its first to its last send, not of its waits.
+        if counts["received"] == counts["sent"]:
+            assert float(row["send_s"]) == pytest.approx((mine.max() - mine.min()) / 1e9, abs=1e-9)
+        assert 0 <= float(row["cpu_busy"]) <= 1 and row["tired"] == "0"
         if counts["received"]:
             assert 0 < float(row["min_ms"]) <= float(row["p50_ms"]) <= float(row["max_ms"])
     before = (out / "results.csv").read_text()
@@ -155,7 +165,12 @@ def test_conflation_keeps_the_newest_and_what_was_overwritten_is_counted(tmp_pat
     found = {(r["transport"], r["conflate"]): r for r in rows(out)}
     assert len(rows(out)) == 4
     for row in found.values():
+        # As the RTI, or DDS, counted both: nothing is subtracted from anything.
         assert int(row["sent"]) == int(row["received"]) + int(row["lost"]) + int(row["conflated"])
+        if row["transport"] == "reliable":
+            assert row["lost"] == "0"
+            # What was overwritten is not waited for: all is there once the newest of each is.
+            assert row["tired"] == "0"
     for transport in ("reliable", "best_effort"):
         newest, every = found[transport, "1"], found[transport, "0"]
         # A subscriber that looks five times a second sees as many values of each of ten entities.
@@ -165,6 +180,47 @@ def test_conflation_keeps_the_newest_and_what_was_overwritten_is_counted(tmp_pat
     assert found["reliable", "0"]["received"] == found["reliable", "0"]["sent"]
     page = (out / "report.html").read_text()
     assert "Age beside reliability" in page and f"{adapter} latest" in page
+
+
+@NEEDED
+@pytest.mark.skipif(not possible(), reason="network namespaces need root")
+def test_what_a_link_loses_is_not_called_overwritten(tmp_path):
+    """Best effort between sites whose link loses a tenth, to a subscriber that does not look for a
+    while: the RTI says what it replaced, and the rest was lost."""
+    only = wanted(program=EC1FED, adapters=["starling"], topologies=["1-1"], numbers=[60],
+                  profiles=["wan"], more={"conflate": True, "lag_s": 0.2},
+                  rti_root=Path(RTI_ROOT))  # fmt: skip
+    text = plans.configurations(only)
+    file, out = tmp_path / "lossy.tsf.toml", tmp_path / "out"
+    # What overtakes what was sent before it makes that too late, which is as good as lost.
+    for one, other in (("loss = 0.001", "loss = 0.1"), ("jitter_ms = 2", "jitter_ms = 0")):
+        assert one in text
+        text = text.replace(one, other)
+    file.write_text(text)
+    ec1("run", file, "--out", str(out), "--ec1fed", EC1FED, "--rti-root", RTI_ROOT,
+        "--idle-wait-s", "0")  # fmt: skip
+    (row,) = rows(out)
+    sent, received, lost, conflated = (int(row[k]) for k in ("sent", "received", "lost",
+                                                             "conflated"))  # fmt: skip
+    assert sent == 600 == received + lost + conflated
+    # Binomial, five deviations: a tenth of the way to rtiexec, and perhaps of another from it.
+    assert 0.1 * 600 - 5 * 7.4 < lost < 0.19 * 600 + 5 * 9.7 and conflated > received
+
+
+def test_what_newer_updates_replaced_is_told_from_what_was_lost():
+    """As the RTI counts it, or DDS what it lost; of several flows each has its share."""
+    of = {"missing_of_all": 100, "missing_before": 0, "lost_on_the_way": None}
+    assert flows._overwritten(of | {"replaced": 60}, 100) == 60
+    assert flows._overwritten(of | {"replaced": 0}, 100) == 0
+    # Who overwrites nothing, or does not say so, has lost it.
+    assert flows._overwritten(of, 100) == 0 == flows._overwritten(of | {"replaced": None}, 100)
+    assert flows._overwritten(of | {"lost_on_the_way": 7}, 100) == 93
+    shares, before = [], 0
+    for missing in (33, 0, 1, 66):
+        shares.append(flows._overwritten(of | {"replaced": 61, "missing_before": before}, missing))
+        before += missing
+        assert 0 <= shares[-1] <= missing
+    assert sum(shares) == 61
 
 
 @pytest.mark.long

@@ -70,6 +70,7 @@ public:
     }
     Statistics statistics() const override {
         Statistics found = statistics_;
+        found.tellsLost = true;
         for (auto const& c : classes_) {
             dds_sample_lost_status_t lost;
             if (c.reader > 0 && dds_get_sample_lost_status(c.reader, &lost) == 0) {

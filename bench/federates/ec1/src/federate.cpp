@@ -9,10 +9,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <iostream>
 #include <numeric>
-#include <sstream>
 
 namespace ec1 {
 
@@ -42,25 +40,6 @@ double secondsSince(std::uint64_t ns) { return static_cast<double>(nowNs() - ns)
 
 std::string stage(std::string const& what, std::string const& id) { return what + " " + id; }
 
-// Busy and all jiffies of each CPU of this host.
-std::vector<std::pair<double, double>> cpuTimes() {
-    std::vector<std::pair<double, double>> found;
-    std::ifstream in("/proc/stat");
-    for (std::string line; std::getline(in, line) && line.compare(0, 3, "cpu") == 0;) {
-        if (line[3] == ' ') continue;
-        std::istringstream words(line);
-        std::string name;
-        words >> name;
-        double all = 0, idle = 0, value = 0;
-        for (int i = 0; i < 8 && words >> value; ++i) {
-            all += value;
-            if (i == 3 || i == 4) idle += value;
-        }
-        found.emplace_back(all - idle, all);
-    }
-    return found;
-}
-
 // Standard deviation.
 double spread(std::vector<double> const& of) {
     if (of.size() < 2) return 0;
@@ -69,17 +48,6 @@ double spread(std::vector<double> const& of) {
     double squares = 0;
     for (double const one : of) squares += (one - mean) * (one - mean);
     return std::sqrt(squares / (n - 1));
-}
-
-// The share that the busiest CPU was busy since then.
-double busiest(std::vector<std::pair<double, double>> const& before) {
-    auto const after = cpuTimes();
-    double most = 0;
-    for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
-        double const all = after[i].second - before[i].second;
-        if (all > 0) most = std::max(most, (after[i].first - before[i].first) / all);
-    }
-    return most;
 }
 
 }  // namespace
@@ -254,9 +222,11 @@ void Federate::pump(double seconds) {
             answer("ready", waitsFor_, missing);
         }
     }
+    // Who looks only so often hears nothing between two looks.
     if (!draining_.empty() &&
-        flows_->complete(expected_, test_.reliable && test_.updates == 0 ? options_.dataTimeoutS
-                                                                         : options_.lossTimeoutS)) {
+        flows_->complete(expected_, test_.reliable && test_.updates == 0
+                                        ? options_.dataTimeoutS
+                                        : options_.lossTimeoutS + 2 * test_.lagS)) {
         std::string const id = draining_;
         draining_.clear();
         running_ = false;
@@ -344,7 +314,7 @@ void Federate::lead() {
         double const lasts = static_cast<double>(test.updatesEach()) * test.period();
         for (int s = 1; s <= test.samples; ++s, ++tag) {
             std::string const sid = id + "." + std::to_string(s);
-            auto const before = cpuTimes();
+            if (test.conflate && pipe_.connected()) waitForManager(true);
             Json const what = {{"sample", s}, {"tag", tag}};
             call("begin", sid, what.dump());
             obey({"begin", sid, what.dump()});
@@ -357,11 +327,11 @@ void Federate::lead() {
                 sent[member] = Json::parse(answered(member, stage("sent", sid)));
                 counts[member] = sent[member].value("sent", std::uint64_t{0});
             }
-            double const busy = busiest(before);
             call("drain", sid, counts.dump());
             obey({"drain", sid, counts.dump()});
             all("received", sid, lasts + 6 * options_.dataTimeoutS);
-            tell(test, s, sent, busy);
+            if (test.conflate && pipe_.connected()) waitForManager(true);
+            tell(test, s, sent);
             if (options_.paced) waitForManager();
         }
         call("withdraw", id);
@@ -371,7 +341,7 @@ void Federate::lead() {
     endAll();
 }
 
-void Federate::tell(Test const& test, int sample, Json const& sent, double busy) {
+void Federate::tell(Test const& test, int sample, Json const& sent) {
     std::string const sid = std::to_string(test.number) + "." + std::to_string(sample);
     std::sort(wakeUps_.begin(), wakeUps_.end());
     auto const wake = [&](double share) {
@@ -386,6 +356,8 @@ void Federate::tell(Test const& test, int sample, Json const& sent, double busy)
         }
     }
     int number = 0;
+    double busy = 0;
+    for (Json const& out : sent) busy = std::max(busy, out.value("cpu_busy", 0.0));
     std::vector<std::string> publishers;
     for (auto const& pair : test.pairs) {
         auto at = std::find(publishers.begin(), publishers.end(), pair.first);
@@ -402,6 +374,16 @@ void Federate::tell(Test const& test, int sample, Json const& sent, double busy)
         for (char const* const key : {"sent", "unsent", "late_sends", "send_s", "fragments"}) {
             row[key] = out.at(key);
         }
+        // What did not come of any of the subscriber's flows, and of those before this one: of
+        // these the RTI counts together what it replaced.
+        std::int64_t missing = 0, before = 0;
+        for (auto flow = all.begin(); flow != all.end(); ++flow) {
+            if (flow == found) before = missing;
+            missing += sent.at(flow->at("publisher")).at("sent").get<std::int64_t>() -
+                       flow->at("received").get<std::int64_t>();
+        }
+        row["missing_of_all"] = missing;
+        row["missing_before"] = before;
         row["event"] = "sample";
         row["test"] = test.number;
         row["sample"] = sample;
@@ -431,9 +413,9 @@ void Federate::readPipe() {
     }
 }
 
-void Federate::waitForManager() {
+void Federate::waitForManager(bool counts) {
     goOn_ = false;
-    pipe_.send({{"event", "between"}});
+    pipe_.send({{"event", "between"}, {"counts", counts}});
     while (!goOn_) {
         if (!pipe_.connected()) throw Failure("the manager has gone");
         pump();

@@ -69,8 +69,9 @@ private:
     void pulse();
     void check();
     void readPipe();
-    void waitForManager();
-    void tell(Test const& test, int sample, Json const& sent, double busy);
+    // Until it says go on; `counts`: it notes first what the RTI has counted.
+    void waitForManager(bool counts = false);
+    void tell(Test const& test, int sample, Json const& sent);
 
     // The texts of a gateway's other side.
     class Away final : public bench::EndpointEvents {

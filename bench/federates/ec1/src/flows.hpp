@@ -46,8 +46,9 @@ public:
     void begin(int sample, std::uint32_t tag);
     // Sends all of the sample, at its pace; `between` is called now and then.
     void send(std::function<void()> const& between);
-    // So much as was sent by each publisher has come, or is not to come any more.
-    bool complete(Json const& sent, double patience) const;
+    // So much as was sent by each publisher has come, or is not to come any more: nothing came for
+    // `patience` seconds. Where older updates are overwritten the newest of each entity must come.
+    bool complete(Json const& sent, double patience);
     // What a publisher did.
     Json sent() const;
     // What a subscriber saw, a flow each. Ends the sample.
@@ -67,6 +68,7 @@ private:
     void arrived(bench::Arrival const& arrival) override;
     void count(Flow& flow, std::size_t publisher, std::size_t entity, std::uint32_t sequence,
                std::uint64_t stamp, std::uint64_t now);
+    bool hasAll(Flow const& flow, std::uint64_t sent) const;
     void sendOne(std::uint64_t index, std::uint32_t tag);
 
     bench::Endpoint& endpoint_;
@@ -83,9 +85,12 @@ private:
 
     std::uint32_t tag_ = 0;
     std::uint64_t sentCount_ = 0, lateSends_ = 0, unsent_ = 0;
-    std::uint64_t beganNs_ = 0, endedNs_ = 0, heardNs_ = 0;
+    std::uint64_t beganNs_ = 0, heardNs_ = 0;
+    std::uint64_t firstStampNs_ = 0, lastStampNs_ = 0;  // of what was sent
+    double sendCpu_ = 0, busy_ = 0;  // while it was: of this process, of the host
     std::uint64_t lostBefore_ = 0, fragmentsBefore_ = 0, fragments_ = 0;
     double cpuBefore_ = 0;
+    bool tired_ = false;  // the sample ended by patience
     std::unique_ptr<bench::RecordLog<Record>> log_;
 };
 
