@@ -1,6 +1,6 @@
 """The figures of a set of flows: throughput, reliability, latency and jitter, by configuration and
 by what was varied; what carried them is a line. Points that say more of the machine than of what
-carries them are hollow.
+carries them are hollow, and those beyond what a link carries.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ def _draw(axes, lines: Lines, x: Callable, y: Callable, joined: bool) -> None:
         look = style(index)
         known = [p for p in points if y(p) is not None]
         for hollow in (False, True):
-            some = [p for p in known if p["limited"] == hollow]
+            some = [p for p in known if _aside(p) == hollow]
             axes.plot(
                 [x(p) for p in some], [y(p) for p in some], ls="", ms=4, **look,
                 markerfacecolor="none" if hollow else look["color"],
@@ -58,7 +58,7 @@ def by_number(
     axes.set_xticks(range(0, 121, 20))
     if log and any((y(p) or 0) > 0 for points in lines.values() for p in points):
         axes.set_yscale("log")
-    hollow = sum(p["limited"] for points in lines.values() for p in points)
+    hollow = sum(_aside(p) for points in lines.values() for p in points)
     return page.figure(figure, f"0-39 one entity, 40-79 ten, 80-119 a hundred. {_said(hollow)}")
 
 
@@ -77,7 +77,7 @@ def by_variable(
     axes.minorticks_off()
     if log and any((y(p) or 0) > 0 for points in lines.values() for p in points):
         axes.set_yscale("log")
-    hollow = sum(p["limited"] for points in lines.values() for p in points)
+    hollow = sum(_aside(p) for points in lines.values() for p in points)
     return page.figure(figure, f"Lines join the medians. {_said(hollow)}")
 
 
@@ -86,7 +86,12 @@ def _ms(us: float | None) -> float | None:
 
 
 def _said(hollow: int) -> str:
-    return f"Hollow: limited by the machine ({hollow} points)." if hollow else ""
+    what = "limited by the machine, or beyond the link"
+    return f"Hollow: {what} ({hollow} points)." if hollow else ""
+
+
+def _aside(p: dict) -> bool:
+    return p["limited"] or p["beyond"]
 
 
 def nine(page: Page, lines: Lines, where: str) -> list[str]:
@@ -113,8 +118,8 @@ def nine(page: Page, lines: Lines, where: str) -> list[str]:
                     "payload, bytes", "measured / theory", lambda p: p["payload"],
                     lambda p: p["of_theory"], False),
         by_variable(page, lines, f"9. Latency by entities, {where}", "entities per publisher",
-                    f"99 % of latencies are less, {ms}", lambda p: p["entities"],
-                    lambda p: p["p99_ms"], beside=floor),
+                    f"90 % of latencies are less, {ms}", lambda p: p["entities"],
+                    lambda p: p["p90_ms"], beside=floor),
         by_variable(page, lines, f"10. CPU by offered load, {where}", "updates per publisher, Hz",
                     "CPUs of a publisher", lambda p: p["entities"] * p["rate"],
                     lambda p: p["sender_cpu"], False),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from html import escape
 from itertools import combinations
 
-from . import findings
+from . import findings, sites
 from .findings import Finding
 from .report import ms, text_table
 from .sites import PROFILES
@@ -15,7 +15,8 @@ from .store import Store
 # What plain sockets and a CPU must leave for a configuration to say anything of middleware.
 THEORY_MIN, BUSY_MAX = 0.98, 0.95
 SOCKETS = "sockets"  # the carrier that is the limit beside others
-_MARKS = {"limited": "limited by the machine", "not_as_named": "not what its name says"}
+_MARKS = {"limited": "limited by the machine", "beyond": "beyond the link",
+          "not_as_named": "not what its name says"}  # fmt: skip
 CONFLATING = ("dds", "starling")  # what overwrites what is not read, where that is asked for
 _BETWEEN = "between adapters, through a gateway"
 _SAME = ("configuration", "entities", "rate", "payload", "transport", "theory_mbps", "conflate",
@@ -51,8 +52,8 @@ def points(summaries: list[dict]) -> list[dict]:
         one |= {"topology": topology, "carrier": carrier, "profile": profile, "flows": len(flows)}
         for name in ("sent", "received", "lost", "conflated", "duplicates", "reordered", "unsent"):
             one[name] = sum(f[name] for f in flows)
-        for name in ("mbps", "mean_ms", "sd_ms", "p50_ms", "p99_ms", "together", "sender_cpu",
-                     "receiver_cpu", "cpu_busy", "wake_p50_us", "wake_sd_us",
+        for name in ("mbps", "mean_ms", "sd_ms", "p50_ms", "p90_ms", "p99_ms", "together",
+                     "sender_cpu", "receiver_cpu", "cpu_busy", "wake_p50_us", "wake_sd_us",
                      "wake_max_us"):  # fmt: skip
             values = [f[name] for f in flows if f[name] is not None]
             one[name] = sum(values) / len(values) if values else None
@@ -61,6 +62,7 @@ def points(summaries: list[dict]) -> list[dict]:
             hosts[f["receiver"]] = hosts.get(f["receiver"], 0) + (f["mbps"] or 0)
         one["host_mbps"] = max(hosts.values())
         one["host_theory"] = one["theory_mbps"] * len(flows) / len(hosts)
+        one["senders"] = len({f["sender"] for f in flows})
         one["of_theory"] = one["mbps"] / one["theory_mbps"]
         one["reliability"] = one["received"] / one["sent"] if one["sent"] else None
         each = [f["fragments"] / f["sent"] for f in flows if f["sent"]]
@@ -94,16 +96,27 @@ def shortfall(summaries: list[dict], label: Callable[[dict], str]) -> str:
 
 
 def _limit(found: list[dict]) -> None:
-    """Marks configurations in which plain sockets miss theory, or a CPU is busy."""
+    """Marks configurations of which no finding is computed: plain sockets miss theory, as the
+    machine is too slow, or the link; the link would need a higher rate than it has; a CPU is busy.
+    """
     missed = {
         (p["topology"], p["profile"], p["configuration"])
         for p in found
         if p["carrier"] == SOCKETS and p["of_theory"] < THEORY_MIN
-        and not PROFILES[p["profile"]].get("rate_mbit")
-    }  # fmt: skip
+    }
     for p in found:
-        key = (p["topology"], p["profile"], p["configuration"])
-        p["limited"] = key in missed or (p["cpu_busy"] or 0) > BUSY_MAX
+        rate = PROFILES[p["profile"]].get("rate_mbit")
+        fails = (p["topology"], p["profile"], p["configuration"]) in missed
+        p["beyond"] = rate is not None and (fails or wire_mbps(p) > THEORY_MIN * rate)
+        p["limited"] = (rate is None and fails) or (p["cpu_busy"] or 0) > BUSY_MAX
+
+
+def wire_mbps(p: dict) -> float:
+    """What the busiest link of a host would carry, with the headers of packets: that of a receiver,
+    or of a sender that sends to each of several by itself, as what is reliable goes."""
+    each = p["flows"] / p["senders"] if p["transport"] == "reliable" else 1
+    most = max(p["host_theory"], p["theory_mbps"] * each)
+    return most * sites.wire_bytes(p["profile"], p["payload"]) / p["payload"] if most else 0.0
 
 
 def connectivity(store: Store, summaries: list[dict]) -> list[str]:

@@ -7,23 +7,12 @@ from html import escape
 
 import numpy as np
 
-from . import tunnels
 from .flow_points import misnamed
 from .report import Page, legend, ms, plots, plt, style, text_table
-from .sites import LOCAL, PROFILES
+from .sites import mtu
 
-_LOOPBACK = 65_536
 _HEADERS = 28  # of IPv4 and UDP
-_ETHERNET = 1500
 _AGE = "STARLING_BUNDLE_AGE_US"
-
-
-def mtu(profile: str) -> int:
-    """Of the way between two hosts of these sites."""
-    if profile == LOCAL:
-        return _LOOPBACK
-    fields = PROFILES[profile]
-    return int(fields.get("mtu", _ETHERNET)) - tunnels.OVERHEAD.get(fields.get("tunnel", ""), 0)
 
 
 def fragments(found: list[dict]) -> list[str]:

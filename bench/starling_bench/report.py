@@ -61,7 +61,7 @@ linear-gradient(to right,#888,transparent)left/14px 100% no-repeat,
 linear-gradient(to left,#888,transparent)right/14px 100% no-repeat}
 table{border-collapse:collapse;font-size:13px;margin:.8em 0}
 th,td{padding:.25em .6em;border-bottom:1px solid #8884;text-align:right;white-space:nowrap}
-th{background:#8881;white-space:normal}td.t,th.t{text-align:left}
+th{background:#8881;white-space:normal}td.t,th.t,.t td,.t th{text-align:left}
 .verdict{padding:.7em 1em;border-left:5px solid #2b8a3e;background:#2b8a3e1a;font-weight:600}
 .verdict.bad{border-color:#c92a2a;background:#c92a2a1a}
 .note{padding:.5em 1em;border-left:5px solid #e8a200;background:#e8a2001a}
@@ -74,7 +74,8 @@ td.said{white-space:normal;min-width:4em}td.setting{white-space:normal;overflow-
 .lost{color:#e03131;font-weight:600}.doubt{color:#888;font-style:italic}
 @media print{@page{size:A4 landscape;margin:1cm}body{margin:0;font-size:11px}
 .scroll{overflow:visible;background:none}table,.tests{font-size:7.5px}
-th,td,.tests th,.tests td{padding:.15em .3em}th,td.t{white-space:normal;overflow-wrap:anywhere}
+th,td,.tests th,.tests td{padding:.15em .3em}
+th,td.t,.t td{white-space:normal;overflow-wrap:anywhere}
 figure,tr{break-inside:avoid}details>*{display:block}}
 """
 
@@ -192,9 +193,13 @@ def comparisons(store: Store, summaries: list[dict]) -> list[str]:
     found = differences(store.study, store.samples(), summaries)
     if not found:
         return []
+    return ["<h2>Comparisons</h2>", f"<p>{_COMPARED} {order(store)}</p>", comparison_table(found)]
+
+
+def order(store: Store) -> str:
+    """Whether what is compared was run to and fro, or one after the other."""
     in_rounds = all(e.get("round_of") for e in store.run["executions"])
-    taken = _TO_AND_FRO if in_rounds else _ONE_AFTER_ANOTHER
-    return ["<h2>Comparisons</h2>", f"<p>{_COMPARED} {taken}</p>", comparison_table(found)]
+    return _TO_AND_FRO if in_rounds else _ONE_AFTER_ANOTHER
 
 
 def analysis(store: Store, summaries: list[dict]) -> list[str]:
@@ -361,10 +366,10 @@ def text_table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     """Texts in columns."""
 
     def line(tag: str, texts: tuple[str, ...]) -> str:
-        return "<tr>" + "".join(f'<{tag} class="t">{escape(t)}</{tag}>' for t in texts) + "</tr>"
+        return "<tr>" + "".join(f"<{tag}>{escape(t)}</{tag}>" for t in texts) + "</tr>"
 
     lines = [line("th", head), *(line("td", row) for row in rows)]
-    return f'<div class="scroll"><table>{"".join(lines)}</table></div>'
+    return f'<div class="scroll"><table class="t">{"".join(lines)}</table></div>'
 
 
 def by_rti(

@@ -22,6 +22,25 @@ PROFILES: dict[str, dict[str, object]] = {
     },
 }  # fmt: skip
 SITES_MAX = 20
+_LOOPBACK, _ETHERNET = 65_536, 1500
+# Ethernet, IPv4 and TCP with its time stamps: no way has more of each packet, but for tunnels.
+_LINK, _HEADERS = 14, 20 + 32
+
+
+def mtu(profile: str) -> int:
+    """Of the way between two hosts of these sites."""
+    if profile == LOCAL:
+        return _LOOPBACK
+    fields = PROFILES[profile]
+    return int(fields.get("mtu", _ETHERNET)) - tunnels.OVERHEAD.get(fields.get("tunnel", ""), 0)
+
+
+def wire_bytes(profile: str, payload: int) -> int:
+    """That an update with so much payload takes on a link: in packets of its own."""
+    room = mtu(profile) - _HEADERS
+    packets = -(-payload // room) or 1
+    around = _LINK + _HEADERS + tunnels.OVERHEAD.get(PROFILES[profile].get("tunnel", ""), 0)
+    return payload + packets * around
 
 
 def hosts(profile: str, count: int) -> str:

@@ -80,8 +80,14 @@ def pack(path: Path) -> None:
         raise cannot("write results", e, path) from None
 
 
+def least(share: float) -> int:
+    """So many values are needed for a percentile: ten are expected beyond it. Every value has
+    something to say of the median."""
+    return 1 if share <= 0.5 else round(10 / (1 - share))
+
+
 def figures(path: Path, publisher: int) -> dict[str, float | None]:
-    """Percentiles of a publisher's latencies, in ms; None where nothing came."""
+    """Percentiles of a publisher's latencies, in ms; None where nothing came, or too little."""
     import polars
 
     if not path.exists():
@@ -103,7 +109,9 @@ def _exactly(path: Path, stamp: int) -> dict[int, dict[str, float]] | None:
     if scan.select(polars.len()).collect(engine="streaming").item() > EXACT_MAX:
         return None
     at = polars.col("latency_ns")
-    asked = [(at.quantile(s, "higher") / 1e6).alias(n) for n, s in SHARES.items()]
+    enough = {n: polars.len() >= least(s) for n, s in SHARES.items()}
+    asked = [polars.when(enough[n]).then(at.quantile(s, "higher") / 1e6).alias(n)
+             for n, s in SHARES.items()]  # fmt: skip
     found = scan.filter(polars.col("first")).group_by("publisher").agg(asked).collect()
     return {row.pop("publisher"): row for row in found.to_dicts()}
 
@@ -146,6 +154,8 @@ def percentiles(counted) -> dict[str, float | None]:
     ends = WIDTH ** (counted["latency_class"].to_numpy() + 1.0) / 1e6
     return {
         name: float(ends[np.searchsorted(counts, share * counts[-1])])
+        if counts[-1] >= least(share)
+        else None
         for name, share in SHARES.items()
     }
 

@@ -49,7 +49,7 @@ def page(
 def table(found: str) -> list[list[str]]:
     """A section's lines: titles, shares, degrees and so on."""
     lines = re.findall("<tr>(.*?)</tr>", found)[1:]
-    return [re.findall('<td class="t">(.*?)</td>', line)[1:] for line in lines]
+    return [re.findall("<td>(.*?)</td>", line)[1:] for line in lines]
 
 
 def blocked(blocks: list[list[dict]]) -> list[tuple[str, str, list[dict]]]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from starling_bench import findings
+from starling_bench import findings, flow_points, sites
 from starling_bench.studies.ec1.figures import stated
 
 
@@ -91,6 +91,7 @@ def made(limited: bool = False, grows_with_rate: float = 0.0, lost: int = 0) -> 
                 {"configuration": n, "entities": c.entities, "rate": c.rate, "payload": c.payload,
                  "transport": c.transport, "topology": topology, "carrier": "starling",
                  "profile": "local", "bundling": False, "limited": limited, "conflate": 0,
+                 "beyond": False,
                  "of_theory": 1.0,
                  "reliability": 1.0, "lost": lost, "p50_ms": 0.2 + c.payload / 6000
                  + grows_with_rate * c.rate / 10 + n % 7 / 1000, "sd_ms": 0.1, "mbps": theory,
@@ -126,3 +127,61 @@ def test_no_finding_is_computed_from_what_the_machine_limits():
     # What was lost is said all the same.
     assert answers(made(True, lost=3), "1-1, starling, local")[
         "nothing is lost under reliable delivery"] == "no"  # fmt: skip
+
+
+def between_sites(carriers: tuple[str, ...], profile: str = "lan") -> list[dict]:
+    """Flows of which those that the link does not carry stand in its queue for 400 ms; latency
+    grows with payload alone."""
+    from starling_bench.studies.ec1.configurations import configuration
+
+    made = []
+    for carrier in carriers:
+        for n in range(120):
+            c = configuration(n)
+            theory = c.entities * c.rate * c.payload * 8e-6
+            most = sites.PROFILES[profile]["rate_mbit"] * 0.97
+            queued = theory > most
+            late = {"p50_ms": 400.0 if queued else 0.1 + c.payload / 6000 + n % 7 / 1000,
+                    "sd_ms": 0.1, "mean_ms": 1.0, "p90_ms": 1.0, "p99_ms": None}  # fmt: skip
+            made.append(
+                {"sequence": f"1-1.{carrier}.{profile}", "configuration": n, "entities": c.entities,
+                 "rate": float(c.rate), "payload": c.payload, "transport": c.transport,
+                 "theory_mbps": theory, "mbps": min(theory, most), "conflate": 0,
+                 "lag_s": 0.0, "scheduling": "normal", "sent": 100, "received": 100, "lost": 0,
+                 "conflated": 0, "duplicates": 0, "reordered": 0, "unsent": 0, "together": 1.0,
+                 "sender_cpu": 0.1, "receiver_cpu": 0.1, "cpu_busy": 0.2, "wake_p50_us": 50.0,
+                 "wake_sd_us": 1.0, "wake_max_us": 60.0, "sender": "pub1", "receiver": "sub1",
+                 "fragments": 0, "way": "UDP", "way_reliable": False, "adapter": carrier,
+                 "setting": {}, **late}
+            )  # fmt: skip
+    return flow_points.points(made)
+
+
+@pytest.mark.parametrize("carriers", [("starling",), ("sockets", "starling")])
+def test_no_finding_but_the_links_limit_is_computed_from_what_is_beyond_the_link(carriers):
+    """A slope over what waits in the link's queue would be the queue's."""
+    found = between_sites(carriers)
+    beyond = {p["configuration"] for p in found if p["beyond"]}
+    assert beyond and not any(p["limited"] for p in found)
+    assert beyond == {p["configuration"] for p in found if p["p50_ms"] == 400}
+    said = answers(found, "1-1, starling, lan")
+    assert said["latency does not grow with rate"] == "yes: no growth was found"
+    assert said["latency grows with payload"] == "yes"
+    assert said["throughput meets theory"] == "yes"
+    assert said["beyond 100 Mbit/s of a host the link's limit is seen"] == "yes"
+
+
+def test_wan_is_compared_with_lan_where_both_links_carry_the_load():
+    found = between_sites(("starling",)) + between_sites(("starling",), "wan")
+    every = {f.statement: f for _, f in stated(found)}
+    said = every["WAN behaves as LAN: of theory"]
+    assert said.answer == "yes"
+    assert said.count == sum(not p["beyond"] for p in found if p["profile"] == "wan") < 120
+
+
+def test_headers_count_where_a_link_is_full():
+    """An update of 128 bytes takes half as many again, one of 9000 seven packets."""
+    assert sites.wire_bytes("lan", 128) == 128 + 66
+    assert sites.wire_bytes("lan", 9000) == 9000 + 7 * 66
+    assert sites.wire_bytes("lan-9000", 8948) == 8948 + 66
+    assert sites.wire_bytes("gre", 128) == 128 + 66 + 38

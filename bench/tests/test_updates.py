@@ -39,7 +39,7 @@ def test_what_was_logged_is_packed_whole_but_for_half_a_record(tmp_path):
 
 def test_percentiles_are_those_of_the_publishers_first_arrivals(tmp_path):
     path = updates.path_of(tmp_path, 1, 1, "sub1")
-    found = made(20_000)
+    found = made(40_000)
     path.with_suffix(".raw").write_bytes(found.tobytes())
     updates.pack(path)
     mine = np.sort(found["latency_ns"][(found["publisher"] == 1) & (found["first"] == 1)]) / 1e6
@@ -54,6 +54,20 @@ def test_percentiles_are_those_of_the_publishers_first_arrivals(tmp_path):
         assert at <= coarse <= at * updates.WIDTH * 1.0001
     assert updates.figures(path, 7) == dict.fromkeys(updates.SHARES)
     assert updates.figures(path.with_name("none"), 0) == dict.fromkeys(updates.SHARES)
+
+
+@pytest.mark.parametrize("count", [10, 99, 100, 999, 1000, 9999, 10_000])
+def test_a_percentile_that_few_are_beyond_is_not_told(tmp_path, count):
+    """Of ten values the largest would be each of the high ones."""
+    path = updates.path_of(tmp_path, 1, 1, "sub1")
+    found = made(count)
+    found["publisher"], found["first"] = 0, 1
+    path.with_suffix(".raw").write_bytes(found.tobytes())
+    updates.pack(path)
+    needed = {"p50_ms": 1, "p90_ms": 100, "p99_ms": 1000, "p999_ms": 10_000}
+    known = {name for name, least in needed.items() if count >= least}
+    for told in (updates.figures(path, 0), updates.percentiles(updates.classes([path]))):
+        assert {name for name, value in told.items() if value is not None} == known
 
 
 @pytest.mark.parametrize("count", [20_000_000])

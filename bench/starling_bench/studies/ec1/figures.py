@@ -17,13 +17,13 @@ def _name(p: dict) -> str:
 
 
 def stated(found: list[dict]) -> list[tuple[str, Finding]]:
-    """The source's findings, for every topology, carrier and kind of sites; no point that is
-    limited by the machine is used."""
+    """The source's findings, for every topology, carrier and kind of sites; no point is used that
+    is limited by the machine or beyond the link, but for what is lost, and for the link's limit."""
     said = []
     sets: dict[tuple, list[dict]] = {}
     for p in found:
         sets.setdefault((p["topology"], p["carrier"], p["profile"]), []).append(p)
-    good = {key: [p for p in of if not p["limited"]] for key, of in sets.items()}
+    good = {key: [p for p in of if not (p["limited"] or p["beyond"])] for key, of in sets.items()}
     for (topology, carrier, profile), mine in good.items():
         where = f"{topology}, {carrier}, {profile}"
         kb, p50 = (lambda p: p["payload"] / 1000), itemgetter("p50_ms")
@@ -70,18 +70,18 @@ def write(store: Store, summaries: list[dict]) -> None:
     """Writes report.html."""
     page, found = report.Page(store), points(summaries)
     lost = sum(p["lost"] for p in found if p["transport"] == "reliable")
-    limited = sum(p["limited"] for p in found)
+    limited, beyond = (sum(p[mark] for p in found) for mark in ("limited", "beyond"))
     text = (
         f"{len(found)} configurations of {sum(p['flows'] for p in found)} flows; "
         f"{sum(p['received'] for p in found):,} of {sum(p['sent'] for p in found):,} updates "
         f"received; {lost} lost under reliable delivery. {limited} configurations are limited by "
-        "the machine: no finding is computed from them."
+        f"the machine, {beyond} are beyond the link: no finding is computed from them."
     )
     body = [report.verdict(store, text, lost > 0), *report.notes(store)]
     body += flow_sections.not_as_named(found)
     body += connectivity(store, summaries)
     if found:
-        body += _findings(found)
+        body += _findings(store, found)
         body += flow_sections.wake_ups(found)
         body += flow_sections.fragments(found)
         body += flow_sections.ages(found)
@@ -98,13 +98,14 @@ def write(store: Store, summaries: list[dict]) -> None:
     report.write(store, "EC1: what carries the PBOM", body)
 
 
-def _findings(found: list[dict]) -> list[str]:
+def _findings(store: Store, found: list[dict]) -> list[str]:
     head = ("where", "statement", "answer", "numbers", "configurations")
     lines = [(w, f.statement, f.answer, f.numbers, str(f.count)) for w, f in stated(found)]
     return [
         "<h2>Findings</h2>",
         "<p>The source's statements, tested against this run's data. Slopes are of medians, within "
         "configurations that are alike in all else, with 95 % intervals; ratios are geometric "
-        "means over configurations in common, their intervals corrected for their number.</p>",
+        "means over configurations in common, their intervals corrected for their number. "
+        f"{report.order(store)}</p>",
         report.text_table(head, lines),
     ]
