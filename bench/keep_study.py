@@ -3,7 +3,8 @@
 
 bench/keep_study.py build/bench/STUDY[-NAME]-DATE-TIME   (no NAME: "campaign")
 
-report.html as it is; summary.json, run.json and what federates counted (facts) packed. What did not
+report.html as it is; summary.json (its numbers to six digits), run.json and what federates
+counted (facts) packed. What did not
 end well, or is too large, is refused. Folders of this tree are as they are in it.
 """
 
@@ -42,11 +43,17 @@ def kept(run: Path) -> dict[str, bytes]:
             stop(f"{run}: {e['sequence']}/{e['execution']} is {e['state']}: {e['message']}")
     facts = {str(p.relative_to(run)): json.loads(p.read_text(encoding="utf-8"))
              for p in sorted(run.rglob("facts_*.json"))}  # fmt: skip
-    packed = {"run.json": json.dumps(about), "summary.json": _text(run / "summary.json")}
+    summary = json.loads(_text(run / "summary.json"), parse_float=_rounded)
+    packed = {"run.json": json.dumps(about), "summary.json": json.dumps(summary)}
     packed |= {"facts.json": json.dumps(facts)} if facts else {}
     ours = {name: text.replace(f"{TREE}/", "").encode() for name, text in packed.items()}
     files = {f"{name}.gz": gzip.compress(data, mtime=0) for name, data in ours.items()}
     return files | {"report.html": _text(run / "report.html").replace(f"{TREE}/", "").encode()}
+
+
+def _rounded(text: str) -> float:
+    """More digits than are known take most of the room."""
+    return float(f"{float(text):.6g}")
 
 
 def _text(path: Path) -> str:

@@ -74,9 +74,12 @@ class Fit:
         ]
 
 
-def fit(variables: list[Sequence[float]], samples: list[list[float]]) -> Fit | None:
-    """Least squares over tests: the variables of each, and its samples by round. None: the tests
-    don't differ so that each variable's part can be told from the others'."""
+def fit(
+    variables: list[Sequence[float]], samples: list[list[float]], levels: Sequence[str] = ()
+) -> Fit | None:
+    """Least squares over tests: the variables of each, and its samples by round. With `levels`, one
+    for each test, those of a level share a constant of their own; the base is the first's. None:
+    the tests don't differ so that each variable's part can be told from the others'."""
     rounds = min(map(len, samples), default=0)
     if rounds == 0:
         return None
@@ -84,7 +87,10 @@ def fit(variables: list[Sequence[float]], samples: list[list[float]]) -> Fit | N
     y = np.array([v for own in samples for v in own[:rounds]], float)
     number = np.tile(np.arange(rounds), len(samples))
     others = (number[:, None] == np.arange(1, rounds)).astype(float)
-    design = np.c_[np.ones(len(y)), x, others]
+    names = list(dict.fromkeys(levels))[1:]
+    own = np.array([[level == name for name in names] for level in levels], float)
+    apart = np.repeat(own.reshape(len(samples), len(names)), rounds, axis=0)
+    design = np.c_[np.ones(len(y)), x, others, apart]
     freedom = len(y) - design.shape[1]
     if freedom < 1 or np.linalg.matrix_rank(design) < design.shape[1]:
         return None
@@ -92,7 +98,7 @@ def fit(variables: list[Sequence[float]], samples: list[list[float]]) -> Fit | N
     residual = y - design @ found
     # Samples of a test err together: what the line leaves of tests is the error.
     means = residual.reshape(len(samples), rounds).mean(axis=1)
-    tests = len(samples) - x.shape[1] - 1
+    tests = len(samples) - x.shape[1] - len(names) - 1
     variance = max(residual @ residual / freedom, rounds * (means @ means) / max(tests, 1))
     covariance = np.linalg.inv(design.T @ design) * variance
     inner = slice(1, 1 + x.shape[1])
@@ -101,7 +107,8 @@ def fit(variables: list[Sequence[float]], samples: list[list[float]]) -> Fit | N
         _estimate(float(found[n]), float(np.sqrt(covariance[n, n])), freedom)
         for n in range(1, 1 + x.shape[1])
     )
-    base = float(found[0] + found[1 + x.shape[1] :].sum() / rounds)
+    in_rounds = found[1 + x.shape[1] : x.shape[1] + rounds]
+    base = float(found[0] + in_rounds.sum() / rounds)
     return Fit(base, slopes, tuple(map(float, means)), covariance[inner, inner], freedom)
 
 

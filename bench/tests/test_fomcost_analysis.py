@@ -21,13 +21,17 @@ def summary(layout: str, series: str, parts: int, mode: str, fields: int, size: 
     }  # fmt: skip
 
 
-def made(attribute: float, byte: float, noise: float, seed: int = 1, rounds: int = 5) -> list[dict]:
-    """A run in which a call costs so much, with a drift that all tests of a round share."""
+def made(
+    attribute: float, byte: float, noise: float, seed: int = 1, rounds: int = 5, own: float = 0.0
+) -> list[dict]:
+    """A run in which a call costs so much, with a drift that all tests of a round share; each
+    layout costs up to `own` more, whatever it has."""
     r = np.random.default_rng(seed)
     drift = r.uniform(0, 3, rounds)
+    levels = {"multiple": 0.0, "fixed": own, "variant": own / 2}
 
-    def us(fields: int, size: int):
-        exact = 10 + attribute * (fields - 1) + byte * (size - 28)
+    def us(fields: int, size: int, layout: str = ""):
+        exact = 10 + attribute * (fields - 1) + byte * (size - 28) + levels.get(layout, 0.0)
         return exact + drift + r.normal(0, noise, rounds)
 
     found = []
@@ -36,7 +40,8 @@ def made(attribute: float, byte: float, noise: float, seed: int = 1, rounds: int
                              us(n, 12 + 12 * n)))  # fmt: skip
         for layout in ("fixed", "variant"):
             size = 16 + 12 * n
-            found.append(summary(layout, "attributes", n, "static", 1, size, us(1, size)))
+            calls = us(1, size, layout)
+            found.append(summary(layout, "attributes", n, "static", 1, size, calls))
     for mode in MODES:
         fields = 5 if mode[:2] == "RV" else 2 if mode == "static" else 3 if mode[:2] == "FP" else 4
         found.append(summary("multiple", "modes", 1, mode, fields, 12 + 12 * fields,
@@ -67,6 +72,21 @@ def test_drift_that_all_tests_share_does_not_count():
     assert found.slopes[1].value == pytest.approx(0.01)
     share = found.percent(analysis.TWELVE)
     assert share.value == pytest.approx(100 * (0.5 + 0.12) / found.base)
+
+
+def test_what_a_layouts_own_class_takes_is_no_cost_of_an_attribute():
+    """30 ns that are a class's own beside 80 of an attribute."""
+    _, found = analysis.costs(made(0.08, 0.0005, 0.003, own=0.03))
+    assert found.slopes[0].low <= 0.08 <= found.slopes[0].high
+    assert found.percent(analysis.TWELVE).width <= analysis.WIDTH_MAX
+
+
+def test_a_cost_that_is_known_badly_is_said_to_be():
+    lines = "\n".join(analysis.sentences(made(0.5, 0.01, 1.0, seed=3)))
+    _, found = analysis.costs(made(0.5, 0.01, 1.0, seed=3))
+    assert found.percent(analysis.TWELVE).width > analysis.WIDTH_MAX
+    assert "that interval is" in lines and "wider than 15%" in lines
+    assert "that interval is" not in "\n".join(analysis.sentences(made(0.5, 0.01, 1e-9)))
 
 
 def test_no_difference_is_called_so():

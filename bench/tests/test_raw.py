@@ -200,8 +200,8 @@ L 1.23456 -3
     small, sheet = svg.compact(whole)
     assert small == (
         '<p>1.23456</p><svg viewBox="0 0 9 9"><g><g id="f1_line-0">'
-        '<defs><path id="f1_m" d="M0 0L1.23 -3" class="k0"/></defs>'
-        '<use href="#f1_m" x="77.25" y="2" class="k0"/>'
+        '<defs><path id="i0" d="M0 0L1.23 -3" class="k0"/></defs>'
+        '<use href="#i0" x="77.25" y="2" class="k0"/>'
         '<text x="1" class="k1">1.2345 ms, a</text></g></g></svg>'
     )
     assert "k0{stroke:#000000;stroke-width:0.8}" in sheet and "k1{font-size:9px}" in sheet

@@ -1,6 +1,7 @@
 """What campaigns of the studies showed and is committed: whole, small, and within its bounds."""
 
 import gzip
+import html
 import json
 import shutil
 import subprocess
@@ -10,15 +11,29 @@ from pathlib import Path
 
 import pytest
 
+from starling_bench import plan
 from starling_bench.flow_points import points
+from starling_bench.studies import fomcost
 from starling_bench.studies.ec1.figures import stated
 from starling_bench.studies.fomcost import analysis
 
+FOMCOST_PLAN = Path(__file__).parents[1] / "experiments" / "fomcost" / "fomcost-root.tsf.toml"
 KEPT = Path(__file__).parents[2] / "docs" / "reports"
 RUNS = (
     *(f"range/{name}" for name in ("sizes", "settings", "hosts", "ten", "hour")),
     "fomcost/campaign",
-    *(f"ec1/{name}" for name in ("campaign", "sites", "bundling", "conflation", "scheduling")),
+    *(
+        f"ec1/{name}"
+        for name in (
+            "campaign",
+            "sites",
+            "bundling",
+            "conflation",
+            "scheduling",
+            "middleware",
+            "phase1",
+        )
+    ),
 )
 
 
@@ -87,7 +102,8 @@ def test_a_committed_report_is_whole_and_small(name):
     assert {e["state"] for e in kept(name, "run")["executions"]} == {"done"}
     assert sum(s["lost"] for s in summaries if s["transport"] == "reliable") == 0
     page = (KEPT / name / "report.html").read_text()
-    assert page.count("<figure>") >= 1 and "Test sequence file" in page
+    # What has one update each is a matrix.
+    assert page.count("<figure>") >= (name != "ec1/phase1") and "Test sequence file" in page
 
 
 @pytest.mark.parametrize("name", RUNS[:5])
@@ -138,30 +154,77 @@ def test_an_hour_takes_no_more_memory_and_a_small_log():
 
 
 def test_an_attributes_cost_is_known_or_none_is_found():
-    """With an interval no wider than 15 % of its value to either side."""
-    groups = analysis.groups(there("fomcost/campaign"))
-    assert {kind for _, kind, _ in groups} == {"object", "interaction"}
-    assert {transport for *_, transport in groups} == {"reliable", "best_effort"}
-    known = 0
-    for (sequence, *_), group in groups.items():
+    """In instructions with an interval no wider than 15 % of its value to either side. A time hangs
+    on the machine's other work: where its interval is wider the report says so."""
+    summaries = there("fomcost/campaign")
+    groups = analysis.groups(summaries)
+    page = html.unescape((KEPT / "fomcost/campaign" / "report.html").read_text())
+    counted = set()
+    for (sequence, kind, transport), group in groups.items():
         if group[0]["wire"] or not (found := analysis.costs(group)):
             continue
         an_attribute = found[1].percent(analysis.TWELVE)
         assert an_attribute.low is not None, sequence
-        assert not an_attribute.known or an_attribute.width <= 0.15, sequence
-        known += 1
-    assert known >= 4
-    wires = [s["wire"] for s in there("fomcost/campaign") if s["wire"]]
-    assert all(w["bytes"] == w["by_format"] for w in wires) and len(wires) >= 134
+        narrow = not an_attribute.known or an_attribute.width <= analysis.WIDTH_MAX
+        if analysis.measured(group) == "instructions":
+            assert narrow, sequence
+            counted.add((sequence.partition(".")[0], kind, transport))
+        way = f"{sequence}, {kind}, {transport.replace('_', ' ')}: "
+        assert narrow or f"{way}that interval is {an_attribute.width:.0%} of" in page, sequence
+    assert counted == {("counted-net", k, t) for k in ("object", "interaction")
+                       for t in ("reliable", "best_effort")} | {
+        ("counted", k, "reliable") for k in ("object", "interaction")}  # fmt: skip
+
+
+def test_all_tests_of_the_shipped_plan_were_run_and_captured():
+    """Every packet as the format has it; 5,000 calls of each test that has times."""
+    summaries = there("fomcost/campaign")
+    planned = {(s.name, e.name, n): t
+               for s in plan.load(FOMCOST_PLAN, fomcost.STUDY).sequence for e in s.execution
+               for n, t in enumerate(e.tests(), 1)}  # fmt: skip
+    found = {(s["sequence"], s["execution"], s["test"]): s for s in summaries}
+    assert found.keys() == planned.keys()
+    for key, s in found.items():
+        assert s["samples"] == planned[key].samples
+        assert s["sent"] == planned[key].samples * planned[key].repetitions, key
+    wires = [s["wire"] for (sequence, *_), s in found.items() if sequence.startswith("wire")]
+    assert all(w and w["bytes"] == w["by_format"] for w in wires) and len(wires) == 536
 
 
 def test_all_480_runs_of_phase_two():
-    found = points(there("ec1/campaign"))
+    """Best effort is some, and all that came stands in a table, every update once."""
+    summaries = there("ec1/campaign")
+    found = points(summaries)
     for carrier in ("sockets", "starling"):
-        mine = {(p["topology"], p["configuration"]) for p in found if p["carrier"] == carrier}
-        assert len(mine) == 480
-    for p in found:
-        assert p["sent"] == p["received"] + p["lost"] + p["conflated"]
+        mine = [(p["topology"], p["configuration"]) for p in found if p["carrier"] == carrier]
+        assert len(mine) == len(set(mine)) == 480
+    assert not any(p["not_as_named"] for p in found)
+    assert sum(s["unrecorded"] for s in summaries) == 0
+    for s in summaries:
+        each = max(1, int(s["rate"] + 0.5)) * s["entities"]  # in a second
+        assert s["sent"] + s["unsent"] == each * s["samples"], s["sequence"]
+        assert s["transport"] == "best_effort" or (s["tired"], s["received"]) == (0, s["sent"])
+
+
+def test_a_middleware_beside_starling_was_run_in_all_configurations():
+    found = points(there("ec1/middleware"))
+    for carrier in ("sockets", "starling", "dds"):
+        mine = {p["configuration"] for p in found if p["carrier"] == carrier}
+        assert len(mine) == 120
+    # The source's question: whether 9000-byte reliable payloads of ten entities meet theory.
+    said = [f for where, f in stated(found) if f.statement.startswith("9000-byte reliable")]
+    assert len(said) == 3 and all(f.answer for f in said)
+
+
+def test_every_adapter_was_reached_from_every_other():
+    summaries = there("ec1/phase1")
+    came = {s["sequence"].split(".")[1] for s in summaries if s["received"]}
+    assert came >= {"sockets", "starling", "dds", "dis"} | {
+        f"{a}-{b}" for a in ("tcp", "dis", "dds", "starling") for b in ("tcp", "dis", "dds",
+                                                                        "starling") if a != b
+    }  # fmt: skip
+    page = (KEPT / "ec1/phase1" / "report.html").read_text()
+    assert "Connectivity: between adapters, through a gateway" in page
 
 
 def test_the_links_limit_is_seen_between_sites():
@@ -184,5 +247,11 @@ def test_features_are_on_and_off():
     assert {p["carrier"] for p in conflation} == {
         "starling", "starling latest", "dds", "dds latest"
     }  # fmt: skip
-    assert all(p["conflated"] > 0 for p in conflation if p["conflate"] and p["rate"] >= 60)
-    assert {p["scheduling"] for p in points(there("ec1/scheduling"))} >= {"normal"}
+    # Between two looks at 5 Hz as many of each entity come, of which the newest stays; what the RTI
+    # or DDS counted as overwritten, not what was left over.
+    for p in (p for p in conflation if p["conflate"]):
+        assert p["conflated"] > 0 or p["rate"] < 60, p["configuration"]
+        assert p["transport"] == "best_effort" or p["lost"] == 0
+    reliable = [s for s in there("ec1/conflation") if s["transport"] == "reliable"]
+    assert sum(s["tired"] for s in reliable) == 0
+    assert {p["scheduling"] for p in points(there("ec1/scheduling"))} == {"normal", "real-time"}

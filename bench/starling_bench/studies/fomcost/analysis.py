@@ -14,6 +14,7 @@ from ...source import Ease, ease
 from .fields import COMBINED, MODES
 
 TWELVE = (1, 12)  # an attribute, with its bytes
+WIDTH_MAX = 0.15  # half of its interval, in parts of its value: of what is well known
 
 
 def groups(summaries: list[dict]) -> dict[tuple[str, str, str], list[dict]]:
@@ -39,10 +40,14 @@ def series(group: list[dict], name: str) -> list[dict]:
 
 
 def costs(group: list[dict]) -> tuple[list[dict], Fit] | None:
-    """The tests, and cost per attribute and per byte; the base is one attribute of 28 bytes."""
+    """The tests, and cost per attribute and per byte; the base is one attribute of 28 bytes. Each
+    layout has a class and instances of its own, and what these take is no attribute's cost."""
     key = measured(group)
-    tests = series(group, "own") or series(group, "attributes")
-    found = fit([(s["fields"] - 1, s["bytes"] - 28) for s in tests], [s[key] for s in tests])
+    own = series(group, "own")
+    tests = own or series(group, "attributes")
+    levels = [] if own else [s["layout"] for s in tests]
+    steps = [(s["fields"] - 1, s["bytes"] - 28) for s in tests]
+    found = fit(steps, [s[key] for s in tests], levels)
     return (tests, found) if found else None
 
 
@@ -84,6 +89,10 @@ def sentences(summaries: list[dict]) -> list[str]:
         if found := costs(group):
             told = found[1].percent(TWELVE).text(" %")
             said += found[1].words(("attribute", "byte"), unit)
+            width = found[1].percent(TWELVE).width
+            if width is not None and width > WIDTH_MAX:
+                said.append(f"that interval is {width:.0%} of its value to either side, wider than "
+                            f"{WIDTH_MAX:.0%}: a longer run would tell it")  # fmt: skip
             said.append(f"an attribute of 12 bytes more costs {told} of an update of one "
                         "(published: 7.5 and 6.5 %)")  # fmt: skip
         layouts, several = evidence(group, seen_alike(summaries, group))

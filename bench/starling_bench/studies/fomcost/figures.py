@@ -26,7 +26,13 @@ def write(store: Store, summaries: list[dict]) -> None:
     words = "".join(f"<li>{escape(line)}</li>" for line in analysis.sentences(summaries))
     body = [report.verdict(store, text, bad=bad), f"<h2>In words</h2><ul>{words}</ul>",
             *report.notes(store)]  # fmt: skip
-    for (sequence, kind, transport), group in analysis.groups(summaries).items():
+    groups = analysis.groups(summaries)
+    # Packets stand in the figures of the ways whose they are.
+    drawn_beside = {id(s) for g in groups.values() if not g[0]["wire"]
+                    for s in capture.seen_alike(summaries, g)}  # fmt: skip
+    for (sequence, kind, transport), group in groups.items():
+        if group[0]["wire"] and all(id(s) in drawn_beside for s in group):
+            continue
         wrong = ", not what its name says: by a reliable link" if misnamed(group[0]) else ""
         way = f"{sequence} ({group[0]['rti']}): {kind}s, {transport.replace('_', ' ')}{wrong}"
         drawn = _charts(page, group, capture.seen_alike(summaries, group), wrong)
@@ -113,11 +119,16 @@ def _wire(seen: list[dict]) -> list[str]:
 def _every(store: Store, summaries: list[dict]) -> list[str]:
     """The call in full, the receiver's side, and coding; counted tests have no times."""
     cells, counts = [], ("sent", "lost", "waited")
-    for s in summaries:
+    # What was captured stands in a table of its own: so few updates have no times to speak of.
+    shown_here = [s for s in summaries if not s["wire"]] or summaries
+    for s in shown_here:
         hidden = "us" if s["instructions"] else "instructions"
         shown = [s[n] if not n.endswith(("ns", hidden)) or not s["instructions"] else None
                  for n in _TEXTS["columns"]]  # fmt: skip
         cells.append([*("-" if v is None else f"{v['mean']:,.4g}" for v in shown),
                       *(f"{s[n]:,}" for n in counts)])  # fmt: skip
     head = [*_TEXTS["columns"].values(), *counts]
-    return ["<h2>Every test</h2>", report.with_setup(store.study.variables, summaries, head, cells)]
+    return [
+        "<h2>Every test</h2>",
+        report.with_setup(store.study.variables, shown_here, head, cells),
+    ]
