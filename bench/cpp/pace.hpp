@@ -42,19 +42,20 @@ private:
 // The arithmetic of deadlines; times are those of CLOCK_MONOTONIC, in ns.
 class Deadlines {
 public:
-    // The first of `hz` a second is at `start`.
-    Deadlines(std::uint64_t start, std::uint64_t hz) : start_(start), hz_(hz) {}
+    // The first of `hz` a second is at `start`; each period is so many millionths longer.
+    Deadlines(std::uint64_t start, std::uint64_t hz, std::uint64_t longerPpm = 0)
+        : start_(start), hz_(hz), longerPpm_(longerPpm) {}
 
     std::uint64_t number() const { return number_; }
     // Of the next turn. No rounding adds up.
     std::uint64_t next() const {
-        return start_ + number_ / hz_ * kSecond + number_ % hz_ * kSecond / hz_;
+        return start_ + longer(number_ / hz_ * kSecond + number_ % hz_ * kSecond / hz_);
     }
     // That turn begins `now`. Deadlines that have passed meanwhile are missed: they get no turn.
     void begun(std::uint64_t now) {
         std::uint64_t const due = next();
         std::uint64_t const late = now > due ? now - due : 0;
-        std::uint64_t const period = kSecond / hz_;
+        std::uint64_t const period = longer(kSecond / hz_);
         lateness_.add(late);
         ++turns_;
         if (late > period / 10) ++late_;
@@ -70,8 +71,12 @@ public:
     Histogram const& lateness() const { return lateness_; }
 
 private:
-    static constexpr std::uint64_t kSecond = 1000000000;
-    std::uint64_t start_, hz_;
+    static constexpr std::uint64_t kSecond = 1000000000, kMillion = 1000000;
+    std::uint64_t longer(std::uint64_t ns) const {
+        return ns + ns / kMillion * longerPpm_ + ns % kMillion * longerPpm_ / kMillion;
+    }
+
+    std::uint64_t start_, hz_, longerPpm_;
     std::uint64_t number_ = 0, turns_ = 0, late_ = 0, missed_ = 0;
     Histogram lateness_;
 };

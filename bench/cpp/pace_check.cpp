@@ -1,14 +1,14 @@
-// What deadlines make of wake-ups, for tests: reads START HZ, then how late each turn begins, in
-// ns. Prints each turn's deadline, then turns, late, missed and the largest.
+// What deadlines make of wake-ups, for tests: reads START HZ PPM, then how late each turn begins,
+// in ns. Prints each turn's deadline, then turns, late, missed and the largest.
 #include <cinttypes>
 #include <cstdio>
 
 #include "pace.hpp"
 
 int main() {
-    std::uint64_t start = 0, hz = 0, late = 0;
-    if (std::scanf("%" SCNu64 " %" SCNu64, &start, &hz) != 2 || hz == 0) return 2;
-    bench::Deadlines deadlines(start, hz);
+    std::uint64_t start = 0, hz = 0, ppm = 0, late = 0;
+    if (std::scanf("%" SCNu64 " %" SCNu64 " %" SCNu64, &start, &hz, &ppm) != 3 || hz == 0) return 2;
+    bench::Deadlines deadlines(start, hz, ppm);
     while (std::scanf("%" SCNu64, &late) == 1) {
         std::uint64_t const due = deadlines.next();
         std::printf("%" PRIu64 "\n", due);

@@ -56,14 +56,18 @@ _FOUND_HOW = (
 )
 
 
-def found_periods(lines: list[tuple[str, str, Flow]]) -> list[str]:
-    """What comes back in each flow: on what, which flow, and its times."""
+def found_periods(lines: list[tuple[str, str, Flow]], said: str, most: int) -> list[str]:
+    """What comes back in each flow: on what, which flow, and its times; of many the surest."""
     found = [
-        (on, what, f"{p.kind} every {p.period_s:.4g} s, {p.size:.3g} ms high",
+        (p.p, on, what, f"{p.kind} every {p.period_s:.4g} s, {p.size:.3g} ms high",
          "< 1e-6" if p.p < 1e-6 else f"{p.p:.2g}", f"{p.correlation:.2f}")
         for on, what, flow in lines for p in periods.find(flow.seconds, flow.ms)
     ]  # fmt: skip
+    how = _FOUND_HOW + said
     if not found:
-        return ["<h2>Periods</h2>", f"<p>{_FOUND_HOW}None was found.</p>"]
+        return ["<h2>Periods</h2>", f"<p>{how} None was found.</p>"]
+    if len(found) > most:
+        how += f" Of {len(found)} that were found these {most} are the surest."
+    shown = [line for _, *line in sorted(found, key=lambda line: line[0])[:most]]
     head = ("RTI", "flow", "what", "p", "correlation")
-    return ["<h2>Periods</h2>", f"<p>{_FOUND_HOW}</p>", report.text_table(head, found)]
+    return ["<h2>Periods</h2>", f"<p>{how}</p>", report.text_table(head, shown)]

@@ -1,7 +1,9 @@
-"""Whether two series of times are as good as equal: the difference of their means lies within a
+"""Whether two series of times are as good as equal: the difference of their middles lies within a
 margin that was stated before (two one-sided t tests, 5 % each).
 
-Neighbours in a series depend on each other, so what is compared are means of long parts of it.
+Neighbours in a series depend on each other, so what is compared are medians of long parts of it, or
+of repeats of it. A stall of the machine, which meets one of two tests, would be all that their
+means tell.
 """
 
 from dataclasses import dataclass
@@ -9,13 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 BATCHES = 20
+REPEATS = 3
 
 
 @dataclass(frozen=True)
 class Equivalence:
     """What came of it; times in the series' unit."""
 
-    difference: float  # of the second's mean less the first's
+    difference: float  # of the second's middle less the first's
     low: float  # 90 % interval: both tests reject where it lies within the margin
     high: float
     margin: float
@@ -41,16 +44,28 @@ class Equivalence:
 
 
 def batches(values: np.ndarray, count: int = BATCHES) -> np.ndarray:
-    """Means of so many parts of a series, in order."""
-    return np.array([part.mean() for part in np.array_split(np.asarray(values, float), count)
-                     if len(part)])  # fmt: skip
+    """Medians of so many parts of a series, in order."""
+    parts = np.array_split(np.asarray(values, float), count)
+    return np.array([np.median(part) for part in parts if len(part)])
 
 
 def equivalence(one: np.ndarray, other: np.ndarray, margin: float) -> Equivalence | None:
     """Of two series; None where there is too little of one."""
+    return _between(batches(one), batches(other), margin)
+
+
+def repeated(one: list[np.ndarray], other: list[np.ndarray], margin: float) -> Equivalence | None:
+    """Of the series of repeated tests. With three or more of each their medians are the values:
+    whatever one test has throughout is no more than one draw."""
+    count = BATCHES if min(len(one), len(other)) < REPEATS else 1
+    a, b = (np.concatenate([batches(v, count) for v in of]) for of in (one, other))
+    return _between(a, b, margin)
+
+
+def _between(a: np.ndarray, b: np.ndarray, margin: float) -> Equivalence | None:
+    """Of values that do not depend on each other."""
     from scipy.stats import t as student  # takes half a second to load
 
-    a, b = batches(one), batches(other)
     if min(len(a), len(b)) < 3:
         return None
     va, vb = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)

@@ -4,17 +4,17 @@ which tests a figure, a value or a comparison is of. What was not measured is sa
 [[figure]]   name, source, where: the course of the longest flow of such a test
 [[value]]    name, source, where, of (a figure of a summary): the least and the largest of all such
 [[flow]]     where, source: what share of such flows came in budget
-[[compare]]  name, by, margin_ms, values or sequences: flows that differ in nothing else
+[[compare]]  name, margin_ms, sides, words: flows of two sides, which say what each has, that differ
+             in nothing else; what each is called
 """
 
 import tomllib
 from collections.abc import Callable, Iterator
-from itertools import combinations
 from pathlib import Path
 
 from . import courses, report
 from .courses import Course
-from .equivalence import equivalence
+from .equivalence import repeated
 from .oneway import Flow
 from .report import Page
 from .rti import RAW
@@ -33,14 +33,17 @@ def _such(summaries: list[dict], where: dict) -> list[dict]:
 
 class Source:
     """One study's table. `flow` has a summary's times, `label` and `on` its flow and RTI in words,
-    `alike` are the keys of what makes flows comparable."""
+    `alike` are the keys of what makes flows comparable; those that say by what, `carrier`, differ
+    between an RTI's flow and the raw one beside it; `misnamed` is what is not what it is called."""
 
     def __init__(
         self, path: Path, flow: Callable[[dict], Flow], label: Callable[[dict], str],
-        on: Callable[[dict], str], alike: tuple[str, ...],
+        on: Callable[[dict], str], alike: tuple[str, ...], carrier: tuple[str, ...],
+        misnamed: Callable[[dict], bool],
     ) -> None:  # fmt: skip
         self._table = tomllib.loads(path.read_text(encoding="utf-8"))
-        self._flow, self._label, self._on, self._alike = flow, label, on, alike
+        self._flow, self._label, self._on = flow, label, on
+        self._alike, self._carrier, self._misnamed = alike, carrier, misnamed
 
     def sections(self, page: Page, summaries: list[dict]) -> list[str]:
         """All of it."""
@@ -66,8 +69,8 @@ class Source:
 
     def _figure(self, page: Page, one: dict, rtis: list[dict], raws: list[dict]) -> Iterator[str]:
         if found := self._drawn(rtis, one):
-            first = max(found, key=lambda s: s["sent"] / s["hz"])
-            same = {k: value(first, k) for k in self._alike if k not in ("bundling", "threaded")}
+            first = max(found, key=lambda s: (not self._misnamed(s), s["sent"] / s["hz"]))
+            same = {k: value(first, k) for k in self._alike if k not in self._carrier}
             lines = [Course(self._on(first), self._flow(first))]
             lines += [Course(self._on(s), self._flow(s), raw=True) for s in _such(raws, same)[:1]]
             caption = f"{self._label(first)}. There: {one['source']}"
@@ -82,6 +85,7 @@ class Source:
         for one in self._table["value"]:
             found = [s[one["of"]] for s in _such(rtis, one["where"]) if s[one["of"]] is not None]
             here = f"{min(found):.3g} to {max(found):.3g} ms" if found else _NONE
+            here += self._mark(_such(rtis, one["where"]))
             yield one["name"], one["source"], here
 
     def _flows(self, rtis: list[dict]) -> Iterator[tuple[str, str, str]]:
@@ -89,41 +93,48 @@ class Source:
             found = _such(rtis, one["where"])
             shares = [s["in_budget"] for s in found if s["in_budget"] is not None]
             here = f"{min(shares):.2%} to {max(shares):.2%}" if shares else _NONE
+            here += self._mark(found)
             yield one["name"], one["source"], here
+
+    def _mark(self, of: list[dict]) -> str:
+        wrong = sum(map(self._misnamed, of))
+        return f" ({wrong} of {len(of)} are not what their name says)" if wrong else ""
 
     def _compared(self, summaries: list[dict]) -> Iterator[tuple[str, str, str]]:
         for one in self._table["compare"]:
-            groups: dict[tuple, dict[object, dict]] = {}
-            for s in summaries:
-                at = s["sequence"].partition(".")[0] if one["by"] == "sequence" else None
-                level = at if at is not None else value(s, one["by"])
-                if level not in one["values"]:
-                    continue
-                key = tuple(
-                    value(s, k) for k in self._alike
-                    if k != one["by"] and (k != "sequence" or at is None)
-                )  # fmt: skip
-                groups.setdefault(key, {}).setdefault(level, s)
-            none = True
-            for found in groups.values():
-                ordered = [v for v in one["values"] if v in found]
-                for a, b in combinations(ordered, 2):
-                    none = False
-                    yield one["name"], *self._answer(one, found[a], found[b], a, b)
-            if none:
+            found = pairs(one, summaries, self._alike)
+            yield from ((one["name"], *self._answer(one, a, b)) for a, b in found)
+            if not found:
                 yield one["name"], "", _NONE
 
-    def _answer(self, one: dict, a: dict, b: dict, names: object, other: object) -> tuple[str, str]:
-        words = one.get("words", {})
-        name = lambda v: words.get(str(v).lower(), str(v))  # noqa: E731
-        found = equivalence(self._flow(a).ms, self._flow(b).ms, one["margin_ms"])
-        flow = f"{self._on(a)}, {self._label(a)}, {a['sender']} → {a['receiver']}"
+    def _answer(self, one: dict, a: list[dict], b: list[dict]) -> tuple[str, str]:
+        times = [[self._flow(s).ms for s in of] for of in (a, b)]
+        found = repeated(*times, one["margin_ms"])
+        first = a[0]
+        flow = f"{self._on(first)}, {self._label(first)}, {first['sender']} → {first['receiver']}"
         if found is None:
             return flow, "too few messages for an answer"
-        return flow, found.sentence(name(names), name(other))
+        tests = f"{len(a)} and {len(b)} tests: " if len(a) + len(b) > 2 else ""
+        return flow, tests + found.sentence(*one["words"])
+
+
+def pairs(
+    one: dict, summaries: list[dict], alike: tuple[str, ...]
+) -> list[tuple[list[dict], list[dict]]]:
+    """What a comparison of the table compares: tests of its first side and of its second, which
+    are alike in all else. Several of one are repeats."""
+    apart = {field for side in one["sides"] for field in side}
+    groups: dict[tuple, list[dict]] = {}
+    for s in summaries:
+        groups.setdefault(tuple(value(s, k) for k in alike if k not in apart), []).append(s)
+    both = [tuple(_such(group, side) for side in one["sides"]) for group in groups.values()]
+    return [(a, b) for a, b in both if a and b]
 
 
 _COMPARED_HOW = (
-    "Mean delivery times of tests that differ in one thing only: two one-sided t tests on means "
-    "of 20 parts of each, 5 % each, for the stated margin. The second is beside the first."
+    "Medians of the delivery times of tests that differ in one thing only: two one-sided t tests, "
+    "5 % each, for the stated margin. Where a test was run three times or more, its repeats' "
+    "medians are the values, and what differs between repeats is in the interval; else medians of "
+    "20 parts of each test are. The second is beside the first. What is said of a setting and the "
+    "same again shows what the comparison is worth."
 )

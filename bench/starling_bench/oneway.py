@@ -16,7 +16,7 @@ class Flow:
 
     count: np.ndarray
     ms: np.ndarray
-    seconds: np.ndarray  # when it was sent, since the first
+    seconds: np.ndarray  # when it was sent, since the first, by the receiver's clock
     bound_ms: float  # by how much the clocks may be wrong; 0: there is one clock
 
 
@@ -27,7 +27,6 @@ def flow(directory: Path, test: int, sender: str, receiver: str, clock: str) -> 
     found = samples.heard(directory, test, receiver, station)
     order = np.argsort(found["count"], kind="stable")
     count, arrived, delivery = (found[n][order] for n in ("count", "arrived_ns", "delivery_ns"))
-    sent = arrived - delivery
     took, bound = delivery.astype(float), 0.0
     if clock == "daemon" and len(arrived):
         there, here = (discipline.during(samples.facts(directory, test, name))
@@ -41,6 +40,7 @@ def flow(directory: Path, test: int, sender: str, receiver: str, clock: str) -> 
         offset = clocks.estimate(mine["sent"], mine["there"], mine["back"], mine["came"])
         took += offset.at(arrived)
         bound = offset.bound_ns(arrived) / 1e6
+    sent = arrived - np.rint(took).astype("i8")
     seconds = (sent - sent[0]) / 1e9 if len(sent) else sent.astype(float)
     return Flow(count, took / 1e6, seconds, bound)
 

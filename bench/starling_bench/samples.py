@@ -41,15 +41,33 @@ def pack(directory: Path, test: int, name: str) -> None:
         }  # fmt: skip
         columns = [found["sender"].astype("u1"), found["count"], found["arrived"],
                    found["delivery"]]  # fmt: skip
+        # What the log took while the test ran is said with the table.
+        about = {"log_bytes": str(raw.stat().st_size)}
         encodings = {name: "DELTA_BINARY_PACKED" for name in list(schema)[1:]}
         parquet.write_table(
-            pyarrow.table(columns, schema=pyarrow.schema(list(schema.items()))), fresh,
+            pyarrow.table(columns, schema=pyarrow.schema(list(schema.items()), about)), fresh,
             compression="zstd", use_dictionary=["sender"], column_encoding=encodings,
         )  # fmt: skip
         fresh.replace(whole)
         raw.unlink()
     except OSError as e:
         raise cannot("write results", e, whole) from None
+
+
+def log_bytes(directory: Path, test: int, name: str) -> int:
+    """How large a federate's files of a test were on disk while it ran: samples, echoes, facts."""
+    import pyarrow.parquet as parquet
+
+    pack(directory, test, name)
+    path = _path(directory, "samples", test, name, "parquet")
+    try:
+        about = parquet.read_schema(path).metadata if path.exists() else None
+        others = [_path(directory, "pings", test, name, "raw"),
+                  _path(directory, "facts", test, name, "json")]  # fmt: skip
+        sizes = [other.stat().st_size for other in others if other.exists()]
+    except OSError as e:
+        raise cannot("read samples", e, path) from None
+    return int((about or {}).get(b"log_bytes", 0)) + sum(sizes)
 
 
 @lru_cache(maxsize=4)

@@ -1,14 +1,16 @@
 """What is drawn of a long series, and what the source's table asks for."""
 
+import re
 import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from starling_bench import plan
+from starling_bench import named, plan
 from starling_bench.courses import seen
-from starling_bench.studies.range import STUDY
+from starling_bench.rti import RAW
+from starling_bench.studies.range import STUDY, figures, rows
 
 BENCH = Path(__file__).parents[1]
 SHIPPED = sorted((BENCH / "experiments" / "range").glob("*.tsf.toml"))
@@ -41,27 +43,131 @@ def test_every_shipped_range_file_is_right(path):
 
 
 @pytest.mark.parametrize(
-    ("name", "least", "most"), [("ten", 20, 21), ("hour", 60, 61), ("sizes", 10, 20)]
-)
-def test_how_long_a_file_takes_is_told(name, least, most):
-    """In minutes: what it measures, and what is around it."""
+    ("name", "minutes"),
+    [("ten", 21), ("hour", 61), ("sizes", 14), ("settings", 14), ("hosts", 8), ("federates", 5),
+     ("demo", 2)],
+)  # fmt: skip
+def test_how_long_a_file_takes_is_told(name, minutes):
+    """In the Makefile and in the file: what it measures, and what is around it."""
     (path,) = (p for p in SHIPPED if p.name == f"{name}.tsf.toml")
     every = [e for s in plan.load(path, STUDY).sequence for e in s.execution]
-    assert least * 60 <= sum(plan.seconds(STUDY, e) for e in every) <= most * 60
+    took = sum(plan.seconds(STUDY, e) + plan.EXECUTION_S for e in every) / 60
+    assert took <= minutes < took + 1.5
+    head = path.read_text().partition("include")[0].replace("\n#", "")
+    about = re.search(r"About (\d+) minutes", head)
+    assert about is None or int(about[1]) == minutes
+    if name != "demo":
+        text = (BENCH.parent / "Makefile").read_text().replace("\n#", "")
+        (told,) = re.findall(r"All want an idle machine: (.*)", text)
+        assert re.search(rf"{name} [a-z ]*{minutes}\b", told), told
 
 
 def test_every_plot_of_the_source_has_a_test_that_gives_it():
     """Sizes and settings that the table names are among what is shipped."""
-    table = tomllib.loads((BENCH / "starling_bench/studies/range/source.toml").read_text())
+    table = COMPARED
     tests = [
-        test.model_dump() | {"bundling": s.bundling, "sequence": s.name.partition(".")[0]}
-        for path in SHIPPED for s in plan.load(path, STUDY).sequence
-        for e in s.execution for test in e.tests()
-    ]  # fmt: skip
+        planned for path in SHIPPED for planned in flows(path) if planned["adapter"] not in RAW
+    ]
     assert len(table["figure"]) == 5
     for kind in ("figure", "value", "flow"):
         for one in table[kind]:
-            assert any(all(t[k] == v for k, v in one["where"].items()) for t in tests), one["name"]
-    for one in table["compare"]:
-        there = {t[one["by"]] for t in tests}
-        assert set(one["values"]) <= there, one["name"]
+            assert any(
+                all(named.value(t, k) == v for k, v in one["where"].items()) for t in tests
+            ), one["name"]
+
+
+def flows(path: Path) -> list[dict]:
+    """A flow of each test of a file, as a summary has it, and what else its setting is."""
+    return [
+        rows.placed(
+            {"sequence": s.name, "execution": e.name, "adapter": s.rti.adapter, "sender": "a",
+             "receiver": "b", "bundling": s.bundling, "setting": test.model_dump(),
+             **{k: getattr(test, k) for k in ("federates", "bytes", "hz", "transport", "tick_hz",
+                                              "scheduling")},
+             "env": s.rti.env, "fom": s.fom, "place": s.rtiexec_host}
+        )
+        for s in plan.load(path, STUDY).sequence for e in s.execution for test in e.tests()
+    ]  # fmt: skip
+
+
+# What a comparison's tests may differ in beside what its sides say: it is what that stands for.
+STANDS_FOR = {
+    "bundles of 5 ms": {"STARLING_BUNDLE_AGE_US", "STARLING_BUNDLE_IDLE_US"},
+    "MOM": {"STARLING_SERVICES_MOM"}, "path": {"STARLING_TRANSPORT_SHARED_MEMORY"},
+    "advisories": {"fom"}, "rtiexec's place": {"place"},
+}  # fmt: skip
+COMPARED = tomllib.loads((BENCH / "starling_bench/studies/range/source.toml").read_text())
+
+
+@pytest.mark.parametrize("one", COMPARED["compare"], ids=lambda one: one["name"])
+def test_what_is_compared_was_run_several_times_and_differs_in_one_thing(one):
+    """Repeats of a setting are to and fro; whatever else differs is what the sides stand for."""
+    found = [both for path in SHIPPED for both in named.pairs(one, flows(path), figures.ALIKE)]
+    assert found
+    for both in found:
+        if both[0][0]["base"] in ("settings", "rtiexec-at-a", "advisories"):
+            assert min(map(len, both)) >= 4
+        wholes = []
+        for s in (s for side in both for s in side):
+            test = {k: v for k, v in s["setting"].items() if k not in ("rti", "bundling")}
+            wholes.append(test | s["env"] | {k: s[k] for k in ("fom", "place", "bundling",
+                                                               "adapter", "part")})  # fmt: skip
+        differ = {k for w in wholes for k in w if len({str(o.get(k)) for o in wholes}) > 1}
+        sides = {field for side in one["sides"] for field in side} - {"table", "base"}
+        assert differ == sides | STANDS_FOR.get(one["name"], set())
+
+
+def test_a_setting_is_compared_with_the_one_it_is_named_against():
+    """Bundles of 5 ms with none, not with the usual ones; bundling on with bundling off."""
+    (path,) = (p for p in SHIPPED if p.name == "settings.tsf.toml")
+    by = {one["name"]: named.pairs(one, flows(path), figures.ALIKE) for one in COMPARED["compare"]}
+    for name in ("bundling", "bundles of 5 ms"):
+        ((without, with_it),) = by[name]
+        assert not any(s["bundling"] for s in without) and all(s["bundling"] for s in with_it)
+    assert {s["table"] for s in by["bundles of 5 ms"][0][1]} == {"starling-5ms"}
+    assert by["rtiexec's place"] == []
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+def test_best_effort_is_by_datagrams_and_reliable_data_is_not(path):
+    """On one host only where that is asked for; between hosts it goes so by itself."""
+    for flow in flows(path):
+        lossy = flow["adapter"] in ("udp", "multicast") or flow["place"] != "localhost"
+        asked = flow["env"].get("STARLING_TRANSPORT_BEST_EFFORT") == "datagrams"
+        if flow["transport"] == "best_effort":
+            assert lossy or (asked and flow["env"]["STARLING_TRANSPORT_SHARED_MEMORY"] == "off")
+        else:
+            assert flow["adapter"] not in ("udp", "multicast")
+
+
+def flow_of(name: str, most: float, **more) -> dict:
+    sender, receiver = name
+    return {"federates": 3, "bytes": 2048, "hz": 60.0, "transport": "reliable", "tick_hz": 500,
+            "scheduling": "realtime", "setting": {"threaded": False}, "base": "s", "part": "e",
+            "table": "starling", "rti": "Starling", "bundling": False, "sender": sender,
+            "receiver": receiver, "max_ms": most, **more}  # fmt: skip
+
+
+def test_the_flow_with_the_longest_delivery_is_drawn_beside_the_first():
+    flows = [flow_of("ab", 1), flow_of("ba", 2), flow_of("ca", 900), flow_of("cb", 3)]
+    others = [flow_of("ab", 9, table="tcp"), flow_of("ba", 2, table="tcp")]
+    unlike = [flow_of("ab", 9, bytes=1024)]
+    drawn = [[(s["table"], s["sender"] + s["receiver"]) for s in group]
+             for group in figures.groups_of([*flows, *others, *unlike])]  # fmt: skip
+    assert drawn == [
+        [("starling", "ab"), ("starling", "ca"), ("tcp", "ab")], [("starling", "ab")],
+    ]  # fmt: skip
+
+
+def test_best_effort_that_cannot_be_lost_is_said_so_wherever_it_is_named():
+    flow = {"sequence": "s.x", "bytes": 1024, "hz": 10.0, "transport": "best_effort", "lost": 0,
+            "elements_missed": 0, "dropped": 0, "way_reliable": True}  # fmt: skip
+    wrong = "not what its name says: by a reliable link"
+    assert wrong in rows.label(flow)
+    (title,) = (v for v in rows.VARIABLES.every if v.title == "transport")
+    assert wrong in title.text(title.value(flow))
+    assert STUDY.shortfall([flow]) == "best effort of s.x went by reliable links"
+    for other in (flow | {"way_reliable": False}, flow | {"transport": "reliable"}):
+        assert wrong not in rows.label(other) and STUDY.shortfall([other]) == ""
+    both = STUDY.shortfall([flow, flow | {"transport": "reliable", "lost": 2}])
+    assert both == "2 reliable messages were lost; best effort of s.x went by reliable links"

@@ -17,11 +17,11 @@ pytestmark = NEEDED
 TESTS = Path(__file__).parent
 
 
-def deadlines(start: int, hz: int, lates: list[int]) -> tuple[list[int], list[int]]:
+def deadlines(start: int, hz: int, lates: list[int], ppm: int = 0) -> tuple[list[int], list[int]]:
     """What the program makes of wake-ups: its deadlines, and its counts."""
     said = subprocess.run(
         [Path(RANGEFED).with_name("bench-pace")], capture_output=True, text=True, check=True,
-        input=f"{start} {hz}\n" + "\n".join(map(str, lates)),
+        input=f"{start} {hz} {ppm}\n" + "\n".join(map(str, lates)),
     ).stdout.splitlines()  # fmt: skip
     return [int(line) for line in said[:-1]], [int(word) for word in said[-1].split()]
 
@@ -44,6 +44,15 @@ def test_deadlines_keep_their_rate_and_count_what_is_missed(hz):
     assert turns == inside == len(lates) and largest == max(lates)
     assert late == sum(one > period // 10 for one in lates)
     assert missed == number - len(lates)
+
+
+def test_periods_that_are_longer_add_up_to_the_nanosecond():
+    """A turn of 500 Hz that is 3,236 millionths longer: no rounding adds up, what is missed is
+    counted by the longer turn."""
+    due, counts = deadlines(7, 500, [0] * 1000 + [2_006_472, 2_006_471], ppm=3236)
+    at = [*range(1001), 1002]
+    assert all(abs(d - 7 - n * 2_006_472) <= 1 for d, n in zip(due, at, strict=True))
+    assert counts[2] == 1
 
 
 def test_in_time_nothing_is_late_or_missed():

@@ -80,13 +80,13 @@ void Measure::wait(bench::Deadlines& deadlines) {
 bool Measure::run(Test const& test, unsigned station, std::uint64_t updates) {
     // Instruments don't keep step with each other: their updates are spread over the period.
     double const phase = static_cast<double>(station * 618 % 1000) / 1000;
-    Due const due(test.hzOf(station), phase, updates, test.tickHz);
+    Due const due(test.hzOf(station), phase, updates, test.tickHzOf(station));
     std::uint64_t const cpu = nsOf(CLOCK_THREAD_CPUTIME_ID);
     std::uint64_t done = 0;
     skipped_ = planned_ = 0;
     bool ended = false;
     bench::Deadlines& deadlines = *deadlines_;
-    deadlines = bench::Deadlines(monotonicNs() + 1000000, test.tickHz);
+    deadlines = bench::Deadlines(monotonicNs() + 1000000, test.tickHz, test.longerPpmOf(station));
     shared_.state.store(static_cast<std::uint32_t>(State::measuring));
     // Others' last messages come when this one has sent its own.
     std::uint64_t stays = test.turnsAfter();

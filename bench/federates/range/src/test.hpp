@@ -22,6 +22,7 @@ struct Test {
     bool reliable = true, realtime = true, threaded = false;
     double durationS = 10, floorS = 0.5, pingHz = 20;
     unsigned tickHz = 500;
+    unsigned driftPpm = 0;  // by how much a timer's period is longer than the one's before
     Json given;
 
     // Throws UsageError.
@@ -43,13 +44,15 @@ struct Test {
             t.floorS = given.value("floor_s", t.floorS);
             t.pingHz = given.value("ping_hz", t.pingHz);
             t.tickHz = given.value("tick_hz", t.tickHz);
+            t.driftPpm = given.value("drift_ppm", t.driftPpm);
         } catch (Json::exception const& e) {
             throw bench::UsageError("--test " + given.dump() + ": " + e.what());
         }
         bool fits = t.federates >= 1 && t.federates <= 10 && t.durationS > 0 && t.tickHz > 0 &&
-                    t.tickHz <= 10000 && (t.flows.empty() || t.flows.size() >= t.federates);
+                    t.tickHz <= 10000 && t.driftPpm <= 10000 &&
+                    (t.flows.empty() || t.flows.size() >= t.federates);
         for (unsigned s = 1; fits && s <= t.federates; ++s) {
-            fits = t.bytesOf(s) >= 16 && t.hzOf(s) > 0 && t.tickHz >= t.hzOf(s);
+            fits = t.bytesOf(s) >= 16 && t.hzOf(s) > 0 && t.tickHzOf(s) >= t.hzOf(s);
         }
         if (!fits) throw bench::UsageError("--test " + given.dump() + ": a value is out of bounds");
         return t;
@@ -59,6 +62,14 @@ struct Test {
         return flows.empty() ? bytes : flows[station - 1].first;
     }
     double hzOf(unsigned station) const { return flows.empty() ? hz : flows[station - 1].second; }
+    // Timers that all keep one rate would meet at one phase for a whole test: what a polled
+    // federate's turn adds to each delivery time would be drawn once. So no two have the same.
+    std::uint64_t longerPpmOf(unsigned station) const {
+        return std::uint64_t{driftPpm} * (station - 1);
+    }
+    double tickHzOf(unsigned station) const {
+        return tickHz / (1 + static_cast<double>(longerPpmOf(station)) * 1e-6);
+    }
     // How long all go on as they are when they have sent theirs: a period of the slowest, and what
     // their beginnings may lie apart.
     std::uint64_t turnsAfter() const {

@@ -82,10 +82,13 @@ class Range(Study):
 
     def shortfall(self, summaries: list[dict]) -> str:
         lost = sum(s["lost"] for s in summaries if s["transport"] == "reliable")
-        if lost:
-            return f"{lost} reliable messages were lost"
         missed = sum(s["elements_missed"] + s["dropped"] for s in summaries)
-        return f"{missed} elements or samples were missed by the reader" if missed else ""
+        said = [
+            f"{lost} reliable messages were lost" if lost else "",
+            f"{missed} elements or samples were missed by the reader" if missed else "",
+            rows.by_reliable_links(summaries),
+        ]
+        return "; ".join(filter(None, said))
 
 
 STUDY = Range()

@@ -13,6 +13,7 @@ from ...plan import Place, Sequence, Spec, spec_of
 
 FEDERATES_MAX = 10
 HEAD_BYTES, BYTES_MAX = 16, 1 << 24
+DRIFT_PPM, DRIFT_PPM_MAX = 1618, 10_000
 Bytes = Annotated[int, Field(ge=HEAD_BYTES, le=BYTES_MAX)]
 Hertz = Annotated[float, Field(gt=0, le=10_000)]
 # Size and rate: "64B@50", "20KB@10".
@@ -39,6 +40,9 @@ class Test(Place):
     duration_s: Seconds = 10.0
     budget_ms: Seconds | None = None  # the period of whoever sends
     tick_hz: Annotated[int, Field(ge=1, le=10_000)] = 500
+    # Each federate's timer has periods so many millionths longer than the one's before, so that two
+    # timers meet at every phase; of this many they are no multiple of any usual update's period.
+    drift_ppm: Annotated[int, Field(ge=0, le=DRIFT_PPM_MAX)] = DRIFT_PPM
     threaded: bool = False  # callbacks by a thread of the RTI, not polled
     scheduling: Literal["realtime", "normal"] = "realtime"
     # Of the hosts: one, estimated from echoes, or what their daemons say, asked by a command.
@@ -65,6 +69,11 @@ class Test(Place):
 TestSpec = spec_of(Test)
 
 
+def ticks(tick_hz: float, drift_ppm: float, station: int) -> float:
+    """Turns a second of the federate with this number."""
+    return tick_hz / (1 + drift_ppm * 1e-6 * (station - 1))
+
+
 def setting_of(setting: dict, station: int) -> dict[str, Any]:
     """Size, rate and budget of a sender, by its number."""
     flows = setting.get("flows", "").split()
@@ -82,8 +91,9 @@ def planned(flows: list[str]) -> dict:
     if len(flows) > FEDERATES_MAX:
         raise ValueError(f"{len(flows)} flows; {FEDERATES_MAX} are possible")
     test = {"federates": len(flows), "flows": " ".join(flows)}
-    if (most := fastest(test)) > 500:
-        raise ValueError(f"{most:g} updates a second; 500 are possible")
+    least = ticks(500, DRIFT_PPM, len(flows))
+    if (most := fastest(test)) > least:
+        raise ValueError(f"{most:g} updates a second; {least:.4g} are possible")
     return test
 
 
@@ -140,7 +150,7 @@ def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
     if (most := max(fields["federates"])) > there:
         what = f"a test of {most} federates, and the sequence has {there}"
         yield (*at, "federates"), what, "add a [[sequence.federate]], or take fewer"
-    slowest = min(fields["tick_hz"])
+    slowest = ticks(min(fields["tick_hz"]), max(fields["drift_ppm"]), most)
     for each in fields["flows"]:
         own = [flow(text) for text in each.split()]
         if own and len(own) < most:
@@ -151,8 +161,8 @@ def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
             yield (*at, "flows"), what, "correct the size"
         rates = [f["hz"] for f in own] or fields["hz"]
         if slowest < max(rates):
-            what = f"{max(rates):g} updates a second, and the timer has {slowest} turns"
-            yield (*at, "tick_hz"), what, "raise tick_hz, or lower the rate"
+            what = f"{max(rates):g} updates a second, and the timer has {slowest:.5g} turns"
+            yield (*at, "tick_hz"), what, "raise tick_hz, or lower the rate or drift_ppm"
         if min(rates) * min(fields["duration_s"]) < 1:
             yield (*at, "duration_s"), "no update falls into the test", "make it longer"
 

@@ -12,37 +12,61 @@ from ...rti import RAW
 from ...store import Store
 from ...study import Columns
 from ...variables import BETWEEN, ON, Variable, Variables, setting
-from .fields import fastest, planned, setting_of
+from . import phases
+from .fields import DRIFT_PPM, fastest, planned, setting_of, ticks
 
 _TEXTS = ("sequence", "execution", "transport", "scheduling", "sender", "receiver", "clock",
           "held")  # fmt: skip
 _FIGURES = ("hz", "budget_ms", "in_budget", "min_ms", "mean_ms", "p50_ms", "p90_ms", "p99_ms",
-            "p999_ms", "max_ms", "ping_ms", "lrc_ms", "bound_ms", "late_share",
+            "p999_ms", "max_ms", "ping_ms", "lrc_ms", "phase_gap", "bound_ms", "late_share",
             "others_cpu")  # fmt: skip
 _NAMES = (
     "sequence", "execution", "test", "federates", "bytes", "hz", "transport", "tick_hz",
     "scheduling", "pair", "sender", "receiver", "sample", "planned", "sent", "received", "lost",
     "doubled", "disordered", "elements_missed", "dropped", "budget_ms", "in_budget", "min_ms",
-    "mean_ms", "p50_ms", "p90_ms", "p99_ms", "p999_ms", "max_ms", "ping_ms", "lrc_ms", "clock",
-    "bound_ms", "held", "late_share", "others_cpu",
+    "mean_ms", "p50_ms", "p90_ms", "p99_ms", "p999_ms", "max_ms", "ping_ms", "lrc_ms", "phase_gap",
+    "clock", "bound_ms", "held", "late_share", "log_bytes", "others_cpu",
 )  # fmt: skip
 COLUMNS = Columns(_NAMES, frozenset(_TEXTS), frozenset(_FIGURES))
 # A sender that sends less of what was planned does not hold its rate.
 HELD = 0.999
 
 
+def misnamed(s: dict) -> bool:
+    """It is not what its name says: best effort that can't be lost."""
+    return s["transport"] == "best_effort" and bool(s.get("way_reliable"))
+
+
+def by_reliable_links(summaries: list[dict]) -> str:
+    """Where best effort was none; "": nowhere."""
+    where = sorted({s["sequence"] for s in summaries if misnamed(s)})
+    return f"best effort of {', '.join(where)} went by reliable links" if where else ""
+
+
+def placed(s: dict) -> dict:
+    """With the plain names of its sequence and execution, without what switches, callbacks and
+    rounds add, and the RTI's in the file."""
+    base, part = (s[k].partition(".")[0] for k in ("sequence", "execution"))
+    return s | {"base": base, "part": part, "table": s.get("setting", {}).get("rti")}
+
+
+def transportation(s: dict) -> str:
+    """In words, and what it is not."""
+    wrong = " (not what its name says: by a reliable link)" if misnamed(s) else ""
+    return s["transport"].replace("_", " ") + wrong
+
+
 def label(s: dict) -> str:
     """Size, rate and transportation of a flow."""
     size = f"{s['bytes'] / 1024:g} KB" if s["bytes"] % 1024 == 0 else f"{s['bytes']} B"
-    return f"{size} at {s['hz']:g} Hz, {s['transport'].replace('_', ' ')}"
+    return f"{size} at {s['hz']:g} Hz, {transportation(s)}"
 
 
 VARIABLES = Variables(
     (
         *ON,
         *BETWEEN,
-        Variable("transport", lambda s: s["transport"], lambda v: v.replace("_", " "), line=True,
-                 always=True),
+        Variable("transport", transportation, line=True, always=True),
         Variable("callbacks", setting("threaded"), lambda v: "threaded" if v else "polled",
                  line=True),
         Variable("scheduling", lambda s: s["scheduling"], line=True),
@@ -87,24 +111,28 @@ def figures(store: Store, row: dict) -> dict:
         )  # fmt: skip
     if not len(ms):
         return _nothing() | {"clock": setting["clock"]}
+    gap = 0.0
+    if not setting["threaded"]:
+        station = samples.facts(directory(store, row), row["test"], row["receiver"])["station"]
+        gap = phases.gap(found, phases.turn_ms(setting, station))
     sorted_ms = np.sort(ms)
     ping = oneway.ping_ms(directory(store, row), row["test"], row["sender"], row["receiver"])
+    lrc = None if ping is None or gap > phases.GAP_MAX else (float(sorted_ms[0]) - ping) / 2
     known = lambda p: stats.percentile_if_known(sorted_ms, p)  # noqa: E731
     # What never came is not in budget.
     inside = float(np.count_nonzero(ms <= row["budget_ms"]) / max(row["sent"], 1))
     return {
         "in_budget": inside, "min_ms": float(sorted_ms[0]), "mean_ms": float(ms.mean()),
         "p50_ms": known(50), "p90_ms": known(90), "p99_ms": known(99), "p999_ms": known(99.9),
-        "max_ms": float(sorted_ms[-1]), "ping_ms": ping,
-        "lrc_ms": None if ping is None else (float(sorted_ms[0]) - ping) / 2,
-        "bound_ms": found.bound_ms, "clock": setting["clock"],
+        "max_ms": float(sorted_ms[-1]), "ping_ms": ping, "lrc_ms": lrc,
+        "phase_gap": gap, "bound_ms": found.bound_ms, "clock": setting["clock"],
     }  # fmt: skip
 
 
 def _nothing() -> dict:
     return {k: None for k in _FIGURES if k.endswith("_ms") and k != "budget_ms"} | {
-        "in_budget": None
-    }
+        "in_budget": None, "phase_gap": None
+    }  # fmt: skip
 
 
 def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
@@ -116,6 +144,7 @@ def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
     told = samples.facts(at, found["test"], found["sender"])
     own = setting_of(setting, told["station"])
     found |= {k: setting[k] for k in ("federates", "transport", "tick_hz", "scheduling")} | own
+    found["log_bytes"] = samples.log_bytes(at, found["test"], found["receiver"])
     held = found["sent"] >= HELD * found["planned"]
     turns = told["deadlines"]["turns"]
     found |= {
@@ -159,6 +188,9 @@ PLANNING = Planning(
     _outcome,
     lambda setting, adapter, test: (
         (adapter not in RAW or setting not in ("bundling", "callbacks by a thread"))
-        and (setting != "100 turns a second" or fastest(test) <= 100)
+        and (
+            setting != "100 turns a second"
+            or fastest(test) <= ticks(100, DRIFT_PPM, test["federates"])
+        )
     ),
 )

@@ -1,0 +1,70 @@
+"""Where in the receiver's turn messages were sent.
+
+A polled federate takes a message at its next turn, so each delivery time holds what is left of that
+turn. Timers of one rate keep their phase for a whole test: then this is one draw, the same for all
+messages. Those of a test differ in rate (`drift_ppm`), so messages meet every phase.
+"""
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from ...oneway import Flow
+from .fields import ticks
+
+# With a larger part of a turn without any message the shortest delivery says little of an LRC.
+GAP_MAX = 0.05
+# So many neighbours in phase, to either side, say what the phase makes of a message.
+_NEIGHBOURS = 24
+# What part of a turn before and after its step messages may miss one, or not.
+_AROUND = 50
+
+
+def turn_ms(setting: dict, station: int) -> float:
+    """How long a turn of this federate is."""
+    return 1000 / ticks(setting["tick_hz"], setting.get("drift_ppm", 0), station)
+
+
+def beat_s(setting: dict, one: int, other: int) -> float | None:
+    """In what time two federates' timers meet at every phase once; None: they keep theirs."""
+    hz = abs(1000 / turn_ms(setting, one) - 1000 / turn_ms(setting, other))
+    return 1 / hz if hz else None
+
+
+def phase(flow: Flow, turn: float) -> np.ndarray:
+    """Of each message, in turns of the receiver (ms) since one of its beginnings."""
+    return flow.seconds * 1000 / turn % 1
+
+
+def gap(flow: Flow, turn: float) -> float:
+    """The largest part of the receiver's turn in which no message was sent: by so much of a turn
+    the shortest delivery may be longer than one for which nobody waited."""
+    if not len(flow.seconds):
+        return 1.0
+    at = np.sort(phase(flow, turn))
+    return float(np.diff(at, append=at[0] + 1).max())
+
+
+def without(flow: Flow, turn: float) -> np.ndarray:
+    """Delivery times without what hangs on the phase: their middle course over it is taken off.
+    Spikes stay."""
+    at = phase(flow, turn)
+    if len(at) < 4 * _NEIGHBOURS:
+        return flow.ms
+    order = np.argsort(at, kind="stable")
+    # What is left to wait falls by a turn over a turn: without that only a step remains, where
+    # messages just miss one.
+    level = (flow.ms + at * turn)[order]
+    wide = np.concatenate([level[-_NEIGHBOURS:] - turn, level, level[:_NEIGHBOURS] + turn])
+    course = np.median(sliding_window_view(wide, 2 * _NEIGHBOURS + 1), axis=1)
+    rest = level - course
+    # Whether one misses it or does not is of the phase, too.
+    around = np.concatenate([course[-_NEIGHBOURS:] - turn, course, course[:_NEIGHBOURS] + turn])
+    step = np.abs(around[2 * _NEIGHBOURS :] - around[: -2 * _NEIGHBOURS]) > turn / 2
+    half = max(_NEIGHBOURS, len(rest) // _AROUND)
+    seen = np.cumsum(np.concatenate([[0], step[-half:], step, step[:half]]))
+    near = seen[2 * half + 1 :] > seen[: -2 * half - 1]
+    missed = near & (np.abs(rest) > turn / 2) & (np.abs(rest) < 1.5 * turn)
+    rest[missed] -= np.sign(rest[missed]) * turn
+    found = np.empty(len(rest))
+    found[order] = rest
+    return found + float(np.median(flow.ms))
