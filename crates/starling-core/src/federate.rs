@@ -442,6 +442,11 @@ impl Federate {
         self.log.awaits_fence_of(sender)
     }
 
+    /// Whether what a data frame comes after is applied.
+    pub fn is_ready(&self, data: &Data<'_>) -> bool {
+        self.log.is_ready(data)
+    }
+
     /// A data frame, from the executive's stream or a peer's link. What is kept of one that stands in
     /// `batch` need not be copied.
     pub fn receive_data(

@@ -70,15 +70,13 @@ impl Datagrams {
         Self::of(UdpSocket::bind((address, 0))?)
     }
 
-    /// A socket that sends to addresses like this one.
+    /// A socket that sends to any address, from this one of this host.
     ///
     /// # Errors
     /// What the system says.
-    pub fn to_any(like: SocketAddr) -> io::Result<Self> {
-        Self::at(match like {
-            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-        })
+    pub fn sent_from(mut address: SocketAddr) -> io::Result<Self> {
+        address.set_port(0);
+        Self::of(UdpSocket::bind(address)?)
     }
 
     /// A socket that sends to groups, by the interface that has this address, to the hosts of its network.

@@ -211,6 +211,13 @@ impl DatagramIn {
         }
     }
 
+    /// So many messages were sent up to now, and no more, whatever came: what had shown more, somebody else has sent.
+    pub(crate) fn correct(&mut self, sent: u64) {
+        self.lost = self.lost.saturating_sub(self.sent.saturating_sub(sent));
+        self.sent = self.sent.min(sent);
+        self.sum_up(sent);
+    }
+
     /// Messages that were sent and not taken, and never will be.
     pub fn lost(&self) -> u64 {
         self.lost

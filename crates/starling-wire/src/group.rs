@@ -6,7 +6,8 @@
 //!
 //! Invariants: nothing is taken before the turn that it names has begun, or behind its end; what is taken was sent after all
 //! that was taken before, and for this reader; each message that was sent while the reader was to get it is taken, kept, or counted as lost,
-//! once a later turn has begun; what does not name the secret changes nothing.
+//! once a later turn has begun; what does not name the secret changes nothing. Who knows the secret may say more than was
+//! sent: that is believed until the link says how much it was, and nothing is counted before.
 
 use crate::data::DataFrame;
 use crate::datagram::{
@@ -117,7 +118,8 @@ pub struct GroupIn {
     /// The sender was told that something comes.
     told: bool,
     silent: u32,
-    /// Lost messages that were counted.
+    /// Messages that were lost before this turn, and how many of them were counted.
+    lost: u64,
     counted: u64,
 }
 
@@ -134,6 +136,7 @@ impl GroupIn {
             came: false,
             told: false,
             silent: 0,
+            lost: 0,
             counted: 0,
         }
     }
@@ -150,10 +153,12 @@ impl GroupIn {
     pub fn begin_turn(&mut self, turn: u64, sent: u64, grouped: bool) -> bool {
         if !self.grouped {
             self.incoming = DatagramIn::behind(sent);
-            self.counted = 0;
+            (self.lost, self.counted) = (0, 0);
         }
-        self.incoming.sum_up(sent);
-        let missed = self.grouped && !self.came && self.incoming.lost() > self.counted;
+        self.incoming.correct(sent);
+        let before = self.lost;
+        self.lost = before.max(self.incoming.lost());
+        let missed = self.grouped && !self.came && self.lost > before;
         (self.turn, self.grouped) = (turn, grouped);
         if !grouped {
             // Most of it is not for this end. What of it is, is known to be missing once a later one of its turn comes.
@@ -172,10 +177,9 @@ impl GroupIn {
         true
     }
 
-    /// Messages that were lost since this was asked last.
+    /// Messages that were lost before this turn, since this was asked last.
     pub fn lost(&mut self) -> u64 {
-        let lost = self.incoming.lost();
-        lost - std::mem::replace(&mut self.counted, lost)
+        self.lost - std::mem::replace(&mut self.counted, self.lost)
     }
 
     /// Frames that have waited for this turn.
@@ -183,6 +187,7 @@ impl GroupIn {
         while self.early.front().is_some_and(|d| turn_of(d) <= self.turn) {
             let datagram = self.early.pop_front()?;
             self.early_bytes -= held(&datagram);
+            self.came |= turn_of(&datagram) == self.turn;
             let frames = self.receive(&datagram);
             if !frames.is_empty() {
                 return Some(frames.to_vec());
@@ -199,10 +204,9 @@ impl GroupIn {
         frames.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// Whether a datagram is of this sender and group.
-    #[inline]
-    pub fn is_of(&self, datagram: &[u8]) -> bool {
-        split_datagram(datagram).is_some_and(|(head, _)| head.secret == self.secret)
+    /// What its datagrams are recognized by.
+    pub fn secret(&self) -> &Secret {
+        &self.secret
     }
 
     /// Frames of such a datagram that are to be handled now, and whether the sender is to be told that it is heard.

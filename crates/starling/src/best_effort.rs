@@ -425,10 +425,10 @@ fn put_on_link_of(peer: &mut Peer, said: &OnLink) {
     peer.window.put(|out| put_on_link(out, said));
 }
 
-/// Where a peer takes what is for it alone.
-fn single_at(stream: &Stream, port: u32) -> Option<SocketAddr> {
+/// From where what is for a peer alone is to come, and where it takes it.
+fn single_at(stream: &Stream, port: u32) -> Option<(SocketAddr, SocketAddr)> {
     let port = u16::try_from(port).ok().filter(|port| *port > 0)?;
     let mut at = stream.remote_address().ok()?;
     at.set_port(port);
-    Some(at)
+    Some((stream.local_address().ok()?, at))
 }

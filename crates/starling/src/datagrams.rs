@@ -5,7 +5,7 @@
 
 use crate::link::Link;
 use crate::state::State;
-use starling_core::{DataOut, ProtocolError};
+use starling_core::DataOut;
 use starling_net::{Bundle, Bundling, Datagrams, LinkReader, Quality, Stream};
 use starling_wire::{
     DATAGRAM_BYTES_MAX, DataFrame, DatagramIn, DatagramOut, Secret, StreamPosition, is_best_effort,
@@ -148,6 +148,8 @@ pub(crate) struct Receiving {
     streamed: u64,
     /// Messages that were counted as lost.
     counted: u64,
+    /// What can't be has come, which was said.
+    warned: bool,
 }
 
 impl Receiving {
@@ -223,6 +225,7 @@ pub(crate) fn begin(
         came: None,
         streamed: 0,
         counted: 0,
+        warned: false,
     };
     Ok((sending, receiving))
 }
@@ -283,14 +286,14 @@ impl Link {
 }
 
 impl State {
-    /// Takes datagrams that have come. `Err` is a fault of this connection's.
+    /// Takes datagrams that have come.
     pub(crate) fn take_datagrams(
         &mut self,
         reader: &LinkReader,
         receiving: &mut Option<Receiving>,
-    ) -> Result<(), ProtocolError> {
+    ) {
         let Some(receiving) = receiving else {
-            return Ok(());
+            return;
         };
         for _ in 0..PER_TURN {
             receiving.look();
@@ -312,28 +315,34 @@ impl State {
                 sending.hear(head.hears, Instant::now());
             }
             self.batch.refill(frames);
-            self.take_batch()?;
+            self.take_of_rtiexec(receiving);
         }
         self.count_lost(receiving);
-        Ok(())
     }
 
     /// Takes what has waited for the stream, which was read on.
-    pub(crate) fn take_kept(
-        &mut self,
-        reader: &LinkReader,
-        receiving: &mut Option<Receiving>,
-    ) -> Result<(), ProtocolError> {
+    pub(crate) fn take_kept(&mut self, reader: &LinkReader, receiving: &mut Option<Receiving>) {
         let Some(receiving) = receiving.as_mut().filter(|r| r.incoming.keeps()) else {
-            return Ok(());
+            return;
         };
         self.settle();
         while let Some(frames) = receiving.incoming.next_kept(receiving.at(reader)) {
             self.batch.refill(&frames);
-            self.take_batch()?;
+            self.take_of_rtiexec(receiving);
         }
         self.count_lost(receiving);
-        Ok(())
+    }
+
+    /// Takes frames of a datagram: a fault of them ends nothing, as it does at rtiexec.
+    fn take_of_rtiexec(&mut self, receiving: &mut Receiving) {
+        if let Err(why) = self.take_of_datagram(None)
+            && !std::mem::replace(&mut receiving.warned, true)
+        {
+            starling_net::remark(format_args!(
+                "starling: warning: best-effort data that can't be has come by a datagram, and is dropped; more of it is \
+                 only counted: {why}"
+            ));
+        }
     }
 
     fn count_lost(&mut self, receiving: &mut Receiving) {

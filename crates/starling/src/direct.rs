@@ -60,6 +60,8 @@ pub(crate) struct Peer {
     pub(crate) window: Window,
     /// The last write found no room for all.
     pub(crate) blocked: bool,
+    /// Up to where it is to be confirmed to it once it takes something again.
+    unconfirmed: Option<u64>,
     /// Since when a confirmation should come.
     owed: Option<Instant>,
     /// The core has this path for it.
@@ -140,6 +142,7 @@ impl Direct {
         peer.elsewhere = stream.leads_elsewhere();
         (peer.stream, peer.over, peer.again) = (Some(stream), None, None);
         (peer.blocked, peer.owed, peer.since) = (false, None, now);
+        peer.unconfirmed = None;
         self.begin_ears(mark);
         self.changed();
     }
@@ -164,6 +167,7 @@ impl Direct {
                 stream: None,
                 window: Window::default(),
                 blocked: false,
+                unconfirmed: None,
                 owed: None,
                 direct: false,
                 over: None,
@@ -332,12 +336,16 @@ impl Direct {
             return;
         };
         let peer = &mut self.peers[at];
-        // Who takes nothing is not told again and again: the next one says it all.
-        if peer.stream.is_some() && !peer.blocked {
-            let said = OnLink::Confirm { position };
-            peer.window.put(|out| put_on_link(out, &said));
-            self.write(at, stream, Instant::now());
+        if peer.stream.is_none() {
+            return;
         }
+        if peer.blocked {
+            // Who takes nothing is not told again and again: the last one says it all.
+            peer.unconfirmed = Some(position);
+            return;
+        }
+        peer.put_confirmation(position);
+        self.write(at, stream, Instant::now());
     }
 
     /// A link takes something again.
@@ -345,6 +353,10 @@ impl Direct {
         if let Some(at) = self.peers.iter().position(|p| p.mark == mark) {
             let peer = &mut self.peers[at];
             peer.blocked = false;
+            // Its sender may have filled its window meanwhile, and send nothing before it is confirmed.
+            if let Some(position) = peer.unconfirmed.take() {
+                peer.put_confirmation(position);
+            }
             // The other host has taken something; of a long frame nothing is confirmed before its end.
             peer.owed = peer.owed.map(|_| now);
             self.write(at, stream, now);
@@ -426,7 +438,7 @@ impl Direct {
             // It has lasted for longer than there was none.
             peer.pause = PAUSE_MIN;
         }
-        (peer.blocked, peer.owed) = (false, None);
+        (peer.blocked, peer.unconfirmed, peer.owed) = (false, None, None);
         peer.end(why.to_owned(), asks);
         self.changed();
     }
@@ -619,6 +631,11 @@ impl Peer {
     fn end(&mut self, why: String, asks: bool) {
         self.over = Some((why, asks));
         self.ended = true;
+    }
+
+    fn put_confirmation(&mut self, position: u64) {
+        let said = OnLink::Confirm { position };
+        self.window.put(|out| put_on_link(out, &said));
     }
 
     /// Whether its reader has to confirm something, wherever that is on its way.

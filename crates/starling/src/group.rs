@@ -138,8 +138,8 @@ pub(crate) struct Groups {
     single: Wanted,
     bytes: usize,
     quality: Quality,
-    /// For single peers: of IPv4, and of IPv6.
-    sockets: [Option<Arc<Datagrams>>; 2],
+    /// For single peers, by the address of this host from which they are sent.
+    sockets: BTreeMap<IpAddr, Arc<Datagrams>>,
     pub(crate) beat: Instant,
 }
 
@@ -153,7 +153,7 @@ impl Groups {
             single,
             bytes,
             quality,
-            sockets: [None, None],
+            sockets: BTreeMap::new(),
             beat: now,
         }
     }
@@ -250,14 +250,19 @@ impl Groups {
         })
     }
 
-    /// The single peer takes its datagrams there.
-    pub(crate) fn direct_to(&mut self, group: &mut Group, at: SocketAddr) -> io::Result<()> {
-        let socket = match &mut self.sockets[usize::from(at.is_ipv6())] {
+    /// The single peer takes its datagrams there, `from` where its link comes.
+    pub(crate) fn direct_to(
+        &mut self,
+        group: &mut Group,
+        (from, at): (SocketAddr, SocketAddr),
+    ) -> io::Result<()> {
+        let socket = match self.sockets.get(&from.ip()) {
             Some(socket) => socket.clone(),
-            none => {
-                let socket = Arc::new(Datagrams::to_any(at)?);
+            None => {
+                let socket = Arc::new(Datagrams::sent_from(from)?);
                 self.quality.mark_datagrams(&socket)?;
-                none.insert(socket).clone()
+                self.sockets.insert(from.ip(), socket.clone());
+                socket
             }
         };
         (group.at, group.socket) = (Some(at), Some(socket));
@@ -407,6 +412,10 @@ pub(crate) struct Heard {
     /// By the interface that has this address; none: it was not joined yet.
     pub(crate) by: Option<IpAddr>,
     pub(crate) joined: bool,
+    /// From where its datagrams come, as its link does.
+    pub(crate) from: Option<IpAddr>,
+    /// What can't be has come there: nothing of it is taken any more.
+    pub(crate) spoilt: bool,
     /// The peer has nothing more for this federate there.
     pub(crate) over: bool,
     pub(crate) incoming: GroupIn,
@@ -428,9 +437,16 @@ impl Heard {
             at,
             by: None,
             joined: false,
+            from: None,
+            spoilt: false,
             over: false,
             incoming: GroupIn::new(secret.try_into().ok()?),
         })
+    }
+
+    /// Whether what comes from there is taken.
+    pub(crate) fn takes_from(&self, from: IpAddr) -> bool {
+        !self.over && !self.spoilt && self.from == Some(from)
     }
 }
 

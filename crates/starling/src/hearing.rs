@@ -2,11 +2,13 @@
 
 use crate::datagrams::Wanted;
 use crate::group::{GROUPS_OF_PEER, Groups, Heard};
+use crate::intake::{belongs_to, take_plainly};
 use crate::peers::{Open, Stage};
 use crate::state::State;
-use starling_core::{FederateHandle, NAME_BYTES_MAX, ProtocolError};
+use starling_core::{DataPath, Federate, FederateHandle, NAME_BYTES_MAX, ProtocolError};
 use starling_net::{Datagrams, Quality, leave_room};
-use starling_wire::{DATAGRAM_BYTES_MAX, OnLink};
+use starling_wire::{DATAGRAM_BYTES_MAX, OnLink, Secret, read_data, split_datagram, split_frame};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddrV4};
 use std::time::Instant;
 
@@ -14,6 +16,12 @@ use std::time::Instant;
 const SOCKETS: usize = 128;
 /// So many datagrams are taken before links have their turn.
 const PER_TURN: usize = 64;
+/// If more than this of a sender's data waits for what comes on the stream, what of datagrams would wait, too, is lost:
+/// who has their secret may say that they come after what never does.
+const EARLY_BYTES_MAX: usize = 1024 * 1024;
+
+/// Whose group it is that a secret stands for: the mark of the peer, and the group's number.
+pub(crate) type Whose = BTreeMap<Secret, (u64, u32)>;
 
 /// A group that this end has joined, or what is for it alone.
 pub(crate) struct Joined {
@@ -70,14 +78,11 @@ impl State {
                 let Some(of) = heard.iter_mut().find(|h| h.number == number && !h.over) else {
                     return Ok(());
                 };
-                let of = &mut of.incoming;
-                let deaf = of.begin_turn(turn, sent, grouped);
-                let lost = of.lost();
-                while let Some(frames) = of.next_kept() {
-                    self.batch.refill(&frames);
-                    self.take_of_peer(federate)?;
+                let mut deaf = of.incoming.begin_turn(turn, sent, grouped);
+                self.lrc.count_lost(of.incoming.lost());
+                while let Some(frames) = of.incoming.next_kept() {
+                    deaf |= self.take_heard(federate, of, &frames);
                 }
-                self.lrc.count_lost(lost.saturating_add(of.lost()));
                 if deaf {
                     let on = false;
                     self.lrc.outbox().say(mark, &OnLink::Hears { number, on });
@@ -96,8 +101,8 @@ impl State {
     }
 
     /// Takes part in groups that peers send to, leaves those that none does any more, and takes what has come there.
-    pub(crate) fn take_of_groups(&mut self, open: &mut Open) -> Result<(), ProtocolError> {
-        let mut over = false;
+    pub(crate) fn take_of_groups(&mut self, open: &mut Open) {
+        let (mut over, mut new) = (false, false);
         for at in 0..open.peers.len() {
             let Stage::Linked(reader) = &open.peers[at].stage else {
                 continue;
@@ -106,6 +111,9 @@ impl State {
                 continue;
             }
             let by = reader.stream().local_address();
+            let from = reader.stream().remote_address();
+            let from = from.ok().map(|from| from.ip().to_canonical());
+            new = true;
             let peer = &mut open.peers[at];
             let before = peer.heard.len();
             peer.heard.retain(|heard| !heard.over);
@@ -115,6 +123,7 @@ impl State {
                 if std::mem::replace(&mut heard.joined, true) {
                     continue;
                 }
+                heard.from = from;
                 let (number, group) = (heard.number, heard.at);
                 let by = by.as_ref().map(|by| by.ip()).map_err(ToString::to_string);
                 let joined = by.and_then(|by| open.join(group, by, self.quality));
@@ -133,36 +142,44 @@ impl State {
         if over {
             open.leave_unheard();
         }
+        if new {
+            let all = open.peers.iter();
+            let all = all.flat_map(|p| p.heard.iter().map(|h| (p.mark, h)));
+            let all = all.map(|(mark, h)| (*h.incoming.secret(), (mark, h.number)));
+            open.whose = all.collect();
+        }
         for group in &mut open.groups {
             if !std::mem::take(&mut group.ready) {
                 continue;
             }
             let mut taken = 0;
             while taken < PER_TURN
-                && let Some((length, _)) = group.socket.receive(&mut open.datagram)
+                && let Some((length, from)) = group.socket.receive(&mut open.datagram)
             {
                 taken += 1;
                 let datagram = &open.datagram[..length];
                 // Of strangers, and of this end, nothing is taken.
-                let whose = open.peers.iter_mut().filter(|p| !p.broken).find_map(|p| {
-                    let mut all = p.heard.iter_mut();
-                    let heard = all.find(|h| !h.over && h.incoming.is_of(datagram))?;
-                    Some(((p.mark, p.federate), heard))
-                });
-                let Some(((mark, federate), heard)) = whose else {
+                let head = split_datagram(datagram).map(|(head, _)| head);
+                let whose = head.and_then(|head| open.whose.get(&head.secret));
+                let Some(&(mark, number)) = whose else {
                     continue;
                 };
-                let number = heard.number;
+                let mut peers = open.peers.iter_mut();
+                let Some(peer) = peers.find(|p| p.mark == mark && !p.broken) else {
+                    continue;
+                };
+                let (federate, from) = (peer.federate, from.ip().to_canonical());
+                let mut all = peer.heard.iter_mut();
+                let heard = all.find(|h| h.number == number && h.takes_from(from));
+                let Some(heard) = heard else {
+                    continue;
+                };
                 let (frames, tell) = heard.incoming.take(datagram);
-                self.lrc.count_lost(heard.incoming.lost());
                 self.settle();
-                self.batch.refill(frames);
-                if let Err(error) = self.take_of_peer(federate) {
-                    let now = Instant::now();
-                    let Some(peer) = open.peers.iter_mut().find(|p| p.mark == mark) else {
-                        return Ok(());
-                    };
-                    return self.break_link(peer, &error.0, now);
+                if self.take_heard(federate, heard, frames) {
+                    let on = false;
+                    self.lrc.outbox().say(mark, &OnLink::Hears { number, on });
+                    continue;
                 }
                 if tell {
                     let on = true;
@@ -173,7 +190,72 @@ impl State {
                 (group.ready, open.news) = (true, true);
             }
         }
-        Ok(())
+    }
+
+    /// Takes frames of a datagram of a peer's, in a group. Whether nothing more is taken there, because they are what can't
+    /// be: others may have sent them, so it is no fault of the link's.
+    fn take_heard(&mut self, federate: FederateHandle, heard: &mut Heard, frames: &[u8]) -> bool {
+        self.batch.refill(frames);
+        let Err(why) = self.take_of_datagram(Some(federate)) else {
+            return false;
+        };
+        if self.lrc.federate().is_some_and(Federate::exceeds_withheld) {
+            // No fault of anybody else's: this federate does not advance.
+            return false;
+        }
+        starling_net::remark(format_args!(
+            "starling: warning: datagrams of {federate} are not taken any more where what can't be has come; it may be \
+             another's: {why}"
+        ));
+        heard.spoilt = true;
+        true
+    }
+
+    /// Takes the frames of the batch, which are best-effort data that has come by a datagram: of a peer's, or of rtiexec's.
+    /// What is not taken is counted.
+    ///
+    /// # Errors
+    /// What can't be is among them.
+    pub(crate) fn take_of_datagram(
+        &mut self,
+        by: Option<FederateHandle>,
+    ) -> Result<(), ProtocolError> {
+        let path = match by {
+            Some(_) => DataPath::Direct,
+            None => DataPath::Executive,
+        };
+        let mut rest = self.batch.bytes();
+        let (mut dropped, mut taken) = (0, Ok(()));
+        loop {
+            if taken.is_ok() {
+                rest = take_plainly(&mut self.lrc, &self.batch, rest, by);
+            }
+            let Ok(Some((frame, used))) = split_frame(rest) else {
+                break;
+            };
+            rest = &rest[used..];
+            let data = match read_data(frame) {
+                Some(Ok(data)) if taken.is_ok() => data,
+                _ => {
+                    dropped += 1;
+                    continue;
+                }
+            };
+            let own = self.lrc.federate();
+            let waits = own.is_some_and(|own| {
+                own.held_bytes(data.sender) > EARLY_BYTES_MAX && !own.is_ready(&data)
+            });
+            if waits {
+                dropped += 1;
+                continue;
+            }
+            taken = by.map_or(Ok(()), |federate| belongs_to(federate, &data));
+            let lrc = &mut self.lrc;
+            taken = taken.and_then(|()| lrc.receive_data(&data, path, Some(&self.batch)));
+            dropped += u64::from(taken.is_err());
+        }
+        self.lrc.count_lost(dropped);
+        taken
     }
 
     /// Best-effort data goes to peers by datagrams, where that is wanted and they hear them.

@@ -44,7 +44,7 @@ pub(crate) struct Offer {
 
 /// Takes data as most is, with which `rest` of the batch begins, if this federate has sent it; returns what is left.
 #[inline(always)]
-fn take_plainly<'a>(
+pub(crate) fn take_plainly<'a>(
     lrc: &mut Lrc<Link>,
     batch: &Batch,
     mut rest: &'a [u8],
@@ -97,10 +97,10 @@ impl State {
                 }
             }
             let (frame, used) = match split_frame(reader.inbox()) {
-                Ok(None) => match self.take_kept(reader, receiving) {
-                    Ok(()) => return,
-                    Err(error) => break error,
-                },
+                Ok(None) => {
+                    self.take_kept(reader, receiving);
+                    return;
+                }
                 Ok(Some(whole)) => whole,
                 Err(error) => break ProtocolError(error.0),
             };

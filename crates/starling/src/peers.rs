@@ -7,7 +7,7 @@ use crate::datagrams::Wanted;
 use crate::direct::{CONFIRM_BYTES, Direct};
 use crate::greeting::{GREETING, Greeting, PROOF_BYTES, dial, listen};
 use crate::group::Heard;
-use crate::hearing::Joined;
+use crate::hearing::{Joined, Whose};
 use crate::intake::{BATCH_BYTES, belongs_to, refused};
 use crate::link::Link;
 use crate::pending::Way;
@@ -43,6 +43,7 @@ pub(crate) struct Open {
     spare: Vec<u8>,
     /// Where peers send best-effort data to.
     pub(crate) groups: Vec<Joined>,
+    pub(crate) whose: Whose,
     /// Why nothing is taken there; empty: it is.
     pub(crate) deaf: String,
     pub(crate) datagram: Vec<u8>,
@@ -108,6 +109,7 @@ impl Peers {
             peers: Vec::new(),
             spare: vec![0; SPARE_BYTES],
             groups: Vec::new(),
+            whose: Whose::new(),
             deaf,
             datagram: Vec::new(),
             last: 0,
@@ -417,10 +419,7 @@ impl State {
                 return;
             }
         }
-        if let Err(error) = self.take_of_groups(open) {
-            self.refuse(error);
-            return;
-        }
+        self.take_of_groups(open);
         open.look_until();
         // A fence may have ended this federate's membership.
         if self.has_links && !self.lrc.is_member() {
@@ -495,7 +494,7 @@ impl State {
         }
     }
 
-    /// Takes what has come on one link.
+    /// Takes what has come on one link, unless too much of it is early.
     fn take_of_link(
         &mut self,
         open: &mut Open,
@@ -503,14 +502,27 @@ impl State {
         now: Instant,
     ) -> Result<(), ProtocolError> {
         let peer = &mut open.peers[at];
+        if matches!(peer.stage, Stage::Linked(_)) {
+            peer.early = self.holds_much_of(peer.federate);
+        }
+        if !peer.early {
+            self.read_link(open, at, now)?;
+        }
+        Ok(())
+    }
+
+    /// Reads one link once; whether something was there.
+    fn read_link(
+        &mut self,
+        open: &mut Open,
+        at: usize,
+        now: Instant,
+    ) -> Result<bool, ProtocolError> {
+        let peer = &mut open.peers[at];
         let (mark, federate) = (peer.mark, peer.federate);
         let Stage::Linked(reader) = &mut peer.stage else {
-            return Ok(());
+            return Ok(false);
         };
-        if self.holds_much_of(federate) {
-            peer.early = true;
-            return Ok(());
-        }
         open.last = at;
         let filled = match peer.filled.take() {
             Some(filled) => Ok(filled),
@@ -526,7 +538,7 @@ impl State {
         peer.taken += used as u64;
         let link = self.lrc.outbox();
         let why = match (came, filled) {
-            (Err(error), _) => return self.break_link(peer, &error.0, now),
+            (Err(error), _) => return self.break_link(peer, &error.0, now).map(|()| false),
             (Ok(_), Ok(Fill::Closed)) => "the other has closed the link".to_owned(),
             (Ok(_), Err(error)) => format!("the link has broken: {error}"),
             (Ok(_), Ok(filled)) => {
@@ -537,12 +549,12 @@ impl State {
                     peer.confirmed = peer.taken;
                     link.confirm(mark, peer.taken);
                 }
-                return Ok(());
+                return Ok(!matches!(filled, Fill::Nothing));
             }
         };
         peer.stage = Stage::None;
         link.break_off(mark, &why, true, now);
-        Ok(())
+        Ok(false)
     }
 
     /// Takes whole frames that a peer has put on its link; how many bytes they take. An error is the peer's fault.
@@ -676,13 +688,9 @@ impl State {
         let mut any = own;
         while let Some(at) = open.peers.iter().position(|p| own || p.mark == mark) {
             any = true;
-            for _ in 0..READS_MAX {
-                let before = open.peers[at].taken;
-                self.take_of_link(open, at, now)?;
-                if open.peers[at].taken == before {
-                    break;
-                }
-            }
+            // A read may bring but a part of a frame. What is early waits in memory, and nothing comes behind it.
+            let mut reads = 0..READS_MAX;
+            while reads.next().is_some() && self.read_link(open, at, now)? {}
             let gone = open.peers.remove(at);
             if let Some(direct) = &mut self.lrc.outbox().direct {
                 direct.remove(gone.mark);

@@ -292,9 +292,7 @@ impl State {
             self.lrc.outbox().turned();
         }
         self.settle();
-        if let Err(error) = self.take_datagrams(&side.reader, &mut side.receiving) {
-            self.refuse(error);
-        }
+        self.take_datagrams(&side.reader, &mut side.receiving);
         self.warn_if_full();
     }
 

@@ -174,6 +174,11 @@ impl Replica {
         self.order.held_bytes(sender)
     }
 
+    /// Whether what a data frame comes after is applied.
+    pub(crate) fn is_ready(&self, data: &Data<'_>) -> bool {
+        self.order.is_ready(data)
+    }
+
     /// Whether the log waits for the fence of this sender.
     pub(crate) fn awaits_fence_of(&self, sender: FederateHandle) -> bool {
         self.order.fence_awaited() == Some(sender)

@@ -229,6 +229,12 @@ impl Ordering {
         after.index >= self.epoch && self.control.is_empty()
     }
 
+    /// Whether what a data frame comes after is applied.
+    pub(crate) fn is_ready(&self, data: &Data<'_>) -> bool {
+        let sender = self.senders.get(&data.sender);
+        sender.is_some_and(|s| ready(s, self.applied, &data.after))
+    }
+
     /// Takes a data frame and says what to do with it now.
     #[inline]
     pub(crate) fn data(&mut self, data: &Data<'_>, path: DataPath) -> Result<Now, ProtocolError> {

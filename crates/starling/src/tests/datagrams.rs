@@ -127,7 +127,7 @@ fn pair(rtiexec: &Rtiexec, model: CallbackModel, settings: [&str; 2]) -> [Member
 }
 
 /// What rtiexec says of those who are joined, by handle.
-fn status(rtiexec: &Rtiexec) -> Vec<FederateStatus> {
+pub(super) fn status(rtiexec: &Rtiexec) -> Vec<FederateStatus> {
     let mut settings = Settings::default();
     let path = rtiexec.path.display();
     settings
@@ -796,4 +796,97 @@ fn what_is_said_of_no_group_means_nothing() {
         matches!(receiver.next(), Some((1, 99)))
     });
     assert_eq!(sender.heard(), (1, 0));
+}
+
+/// Who is in a group knows what its datagrams are recognized by, and may send some: what can't be ends nobody's link, what
+/// comes after what never does holds up nothing, and what says that much was sent is not believed for long.
+#[test]
+fn whoever_sends_to_a_group_holds_up_no_link() {
+    use starling_core::message::{After, Data, DataBody, LogIndex, Payload, RequestNumber};
+    use starling_core::{FederateHandle, Transportation, ValuesBuf};
+    use starling_net::Datagrams;
+    use starling_wire::put_data;
+    let group = std::net::SocketAddrV4::new(std::net::Ipv4Addr::new(239, 193, 201, 91), 15198);
+    let here = std::net::Ipv4Addr::LOCALHOST;
+    for what in 0..5 {
+        let rtiexec = linking();
+        let settings = format!("{MULTICAST};multicast.group={group}");
+        let sender = Member::join(&rtiexec, CallbackModel::Evoked, &settings);
+        let quiet = format!("{MULTICAST};log.level=off");
+        let receiver = Member::join(&rtiexec, CallbackModel::Evoked, &quiet);
+        receiver.subscribe();
+        let listener = Datagrams::in_group(group, here.into()).unwrap();
+        let mut heard = vec![0; 2000];
+        let mut length = 0;
+        until("it is heard, here too", || {
+            sender.evoke();
+            sender.send(0, 0, 4);
+            while receiver.next().is_some() {}
+            if let Some((came, _)) = listener.receive(&mut heard) {
+                length = came;
+            }
+            sender.heard() == (1, 0) && length > 34
+        });
+        let links = sender.links();
+        let own = links.lock().lrc.federate().unwrap().handle();
+        let (requests, index) = [(0, 0), (0, 0), (0, u64::MAX), (u64::MAX, 0), (0, 0)][what];
+        let no_values = ValuesBuf::default();
+        let payload = Payload {
+            transportation: Transportation::BestEffort,
+            values: no_values.values(),
+            tag: &u32::MAX.to_le_bytes(),
+            address: None,
+            stamp: None,
+        };
+        let after = After {
+            requests: RequestNumber(requests),
+            index: LogIndex(index),
+        };
+        let class = sender.classes[0];
+        let foreign = Data {
+            sender: if what == 1 { FederateHandle(77) } else { own },
+            after,
+            body: DataBody::Interaction { class, payload },
+        };
+        // What it has heard last, as if more had been sent before it.
+        let mut forged = heard[..34].to_vec();
+        let more = if what == 4 { 1 << 63 } else { 100 };
+        let before = u64::from_le_bytes(*forged[18..].first_chunk().unwrap()) + more;
+        forged[18..26].copy_from_slice(&before.to_le_bytes());
+        put_data(&mut forged, &foreign);
+        let from = if what == 0 {
+            std::net::Ipv4Addr::new(127, 0, 0, 2)
+        } else {
+            here
+        };
+        let stranger = Datagrams::sent_from((from, 0).into()).unwrap();
+        let lost = receiver.lost();
+        for _ in 0..3 {
+            assert!(stranger.send_to(&forged, group.into()));
+            receiver.evoke();
+        }
+        for number in 1..100 {
+            sender.send(1, number, 4);
+        }
+        let mut expected = 1..100;
+        until("all that is reliable comes", || {
+            sender.evoke();
+            match receiver.next() {
+                Some((1, number)) => assert_eq!(Some(number), expected.next()),
+                Some((_, u32::MAX)) => assert_eq!(what, 4, "of a stranger something is taken"),
+                _ => {}
+            }
+            expected.is_empty()
+        });
+        until("best effort comes", || {
+            sender.evoke();
+            sender.send(0, 5, 4);
+            matches!(receiver.next(), Some((0, 5)))
+        });
+        let mut state = links.lock();
+        assert_eq!(state.lrc.outbox().direct.as_ref().unwrap().direct(), 1);
+        drop(state);
+        // What was sent when nothing of that turn was taken any more.
+        assert!(receiver.lost() - lost < 1 << 32, "{what}");
+    }
 }

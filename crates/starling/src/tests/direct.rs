@@ -8,7 +8,9 @@ use starling_core::FederateHandle;
 use starling_core::message::{After, Data, DataBody, LogIndex, RequestNumber};
 use starling_net::{Bundling, Fill, Link, Stream, dial};
 use starling_rtiexec::Links;
-use starling_wire::{LinkRequest, OnLink, VERSION, put_data, put_heartbeat, put_on_link};
+use starling_wire::{
+    LinkRequest, OnLink, VERSION, put_data, put_heartbeat, put_on_link, read_on_link, split_frame,
+};
 use std::net::TcpListener;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -628,4 +630,82 @@ fn the_end_of_a_link_is_told_once() {
     direct.await_link(peer.0, peer.1, begin);
     direct.peer_broke_off(peer, &mut writer, begin);
     assert_eq!(told(&mut direct, 3), ["over"]);
+}
+
+/// A link to a peer, over a connection to this test.
+fn linked(begin: Instant) -> (Direct, starling_net::LinkReader, starling_net::LinkWriter) {
+    let (stream, theirs) = Stream::pair().unwrap();
+    let (_, writer) = Link::new(Stream::pair().unwrap().0).split();
+    let bundling = Bundling {
+        bytes: 1400,
+        idle: Duration::ZERO,
+        age: Duration::ZERO,
+    };
+    let mut direct = Direct::new(bundling, 1 << 20, 1 << 20);
+    let peer = (7, FederateHandle(2));
+    direct.await_link(peer.0, peer.1, begin);
+    direct.open(peer, Arc::new(stream), None, begin);
+    (direct, Link::new(theirs).split().0, writer)
+}
+
+/// Who has sent all that its window takes sends nothing more that would be confirmed with it.
+#[test]
+fn what_finds_its_link_full_is_confirmed_once_it_takes_something() {
+    let begin = Instant::now();
+    let (mut direct, mut reader, mut writer) = linked(begin);
+    let mut beat = Vec::new();
+    put_heartbeat(&mut beat);
+    while direct.blocked().is_empty() {
+        direct.misbehave(&beat.repeat(1000));
+        direct.flush(&mut writer);
+    }
+    for position in [20_000, 40_000] {
+        direct.put_confirmation(7, position, &mut writer);
+    }
+    let mut confirmed = Vec::new();
+    for _ in 0..10 {
+        while let Fill::Bytes(_) | Fill::More(_) = reader.fill().unwrap() {
+            while let Some((frame, used)) = split_frame(reader.inbox()).unwrap() {
+                match read_on_link(frame) {
+                    Some(Ok(OnLink::Confirm { position })) => confirmed.push(position),
+                    Some(other) => panic!("{other:?}"),
+                    None => {}
+                }
+                reader.consume(used);
+            }
+        }
+        direct.has_room(7, &mut writer, begin);
+    }
+    assert_eq!(confirmed, [40_000]);
+}
+
+/// A link brings a long frame in several reads; what rtiexec says of the end of its sender may come between them.
+#[test]
+fn of_who_has_died_all_is_taken_that_has_come() {
+    let rtiexec = linking();
+    let sender = Member::evoked(&rtiexec, DIRECT);
+    let alone = format!("{DIRECT};callbacks.io=single-threaded");
+    let receiver = Member::evoked(&rtiexec, &alone);
+    subscribe(&sender, &[&receiver]);
+    sender.until_direct(1);
+    sender.send(0, 400_000);
+    sender.send(1, 4);
+    let links = sender.links();
+    until("the system has it all", || {
+        let mut state = links.lock();
+        state.flush();
+        let direct = state.lrc.outbox().direct.as_ref().unwrap();
+        direct.peers.iter().all(|peer| peer.window.pending() == 0)
+    });
+    {
+        let mut state = links.lock();
+        state.lrc.outbox().shut_down();
+        if let Some(direct) = &state.lrc.outbox().direct {
+            direct.cut();
+        }
+    }
+    until("rtiexec knows", || {
+        super::datagrams::status(&rtiexec).len() == 1
+    });
+    receiver.hears_all(0..2);
 }
