@@ -815,7 +815,7 @@ fn whoever_sends_to_a_group_holds_up_no_link() {
         let quiet = format!("{MULTICAST};log.level=off");
         let receiver = Member::join(&rtiexec, CallbackModel::Evoked, &quiet);
         receiver.subscribe();
-        let listener = Datagrams::in_group(group, here.into()).unwrap();
+        let listener = Datagrams::in_group(group, here).unwrap();
         let mut heard = vec![0; 2000];
         let mut length = 0;
         until("it is heard, here too", || {
