@@ -48,6 +48,12 @@ def on(s: dict) -> str:
     return f"{s['sequence']} ({s['rti']})" if s["rti"] else s["sequence"]
 
 
+def rti_of(s: dict) -> str:
+    """The RTI alone: its name in the file, and its own."""
+    name = s.get("setting", {}).get("rti")
+    return f"{name} ({s['rti']})" if name and s["rti"] else name or on(s)
+
+
 @dataclass(frozen=True)
 class Question:
     """What is compared: its name in a test, the variables that may differ beside it, and what must

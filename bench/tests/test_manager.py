@@ -682,7 +682,9 @@ def test_the_report_says_what_differs_and_what_does_not(tmp_path):
         f'[[rti]]\nname = "{name}"\nadapter = "generic"\n{env}\n'
         for name, env in (("a", ""), ("b", ""), ("slow", 'env = { PRETEND_FACTOR = "2" }'))
     )
-    text = sequence("good", test=WHOLE).replace('[sequence.rti]\nadapter = "generic"\n', "")
+    text = sequence("good", test=WHOLE + "loop_version = 3\n").replace(
+        '[sequence.rti]\nadapter = "generic"\n', ""
+    )
     text = text.replace('name = "s"', 'name = "s"\nrti = ["a", "b", "slow"]')
     text = text.replace("samples = 3", "samples = 8")
     assert manage(tmp_path, named + text)[0] == 0

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from test_short import sample
 
-from starling_bench import report
+from starling_bench import loops, report
 from starling_bench.differences import differences
 from starling_bench.store import Store
-from starling_bench.studies.rtibm import STUDY, figures, rows, ticks
+from starling_bench.studies.rtibm import STUDY, figures, rows
 
 # Trips of a sample of more than 50 ms.
 TRIPS = 1000
@@ -63,9 +63,9 @@ def test_an_rti_that_keeps_the_ticks_minimum_is_no_slower(tmp_path):
 def test_which_round_trips_are_the_ticks(loop, mean_ms, tick_s, of_the_tick):
     """Who is much faster than the tick does not wait for it; of who is much slower it is little."""
     s = {"loop": loop, "setting": {"tick_min_s": tick_s}}
-    assert bool(ticks.trip(s | {"rtt_ms": {"mean": mean_ms}})) == of_the_tick
-    assert bool(ticks.trip(s | {"rtt_mean_ms": mean_ms})) == of_the_tick
-    assert not ticks.trip(s | {"rtt_ms": None})
+    assert bool(loops.trip_doubt(s | {"rtt_ms": {"mean": mean_ms}})) == of_the_tick
+    assert bool(loops.trip_doubt(s | {"rtt_mean_ms": mean_ms})) == of_the_tick
+    assert not loops.trip_doubt(s | {"rtt_ms": None})
 
 
 def test_a_frequency_that_is_the_ticks_is_marked_and_the_round_trip_is_not(tmp_path):
@@ -73,7 +73,7 @@ def test_a_frequency_that_is_the_ticks_is_marked_and_the_round_trip_is_not(tmp_p
     store = run(tmp_path / "out", {"one": 0.05, "other": 0.1}, loop=3)
     summaries = store.summaries()
     said = "the tick's (tick_max_s 0.001 behind each flush) and not the RTI's: set a limit"
-    assert [ticks.rate(s) for s in summaries] == [said] * 2
+    assert [loops.rate_doubt(s) for s in summaries] == [said] * 2
     assert [rows.doubt(s) for s in summaries] == [""] * 2
     (found,) = differences(STUDY, store.samples(), summaries)
     assert found.different
@@ -81,17 +81,17 @@ def test_a_frequency_that_is_the_ticks_is_marked_and_the_round_trip_is_not(tmp_p
     assert line.count('class="doubt"') == 1 and "<b>0.0515</b>" in line
     # With a limit, and in loop V2, there is no such wait; where flushes take longer it is little.
     for more in ({"outstanding_max": 1}, {"tick_max_s": 0.0001}, {"tick_max_s": 0.1}):
-        assert not ticks.rate(summaries[0] | {"setting": summaries[0]["setting"] | more})
-    assert not ticks.rate(summaries[0] | {"loop": 2})
+        assert not loops.rate_doubt(summaries[0] | {"setting": summaries[0]["setting"] | more})
+    assert not loops.rate_doubt(summaries[0] | {"loop": 2})
 
 
 def test_of_several_updates_a_flush_the_wait_is_behind_all(tmp_path):
     (s,) = run(tmp_path / "out", {"one": 0.05}, loop=3).summaries()
     many = s | {"setting": s["setting"] | {"instances": 100}}
     many |= {"rate_hz": s["rate_hz"] | {"mean": 100 / 0.0015}}
-    assert ticks.rate(many)
+    assert loops.rate_doubt(many)
     few = {"queued_updates_max": 10}
-    assert not ticks.rate(many | {"setting": many["setting"] | few})
+    assert not loops.rate_doubt(many | {"setting": many["setting"] | few})
 
 
 def test_round_trips_over_too_soon_are_doubtful(tmp_path):

@@ -1,5 +1,8 @@
 """RTIBM, the RTI-independent benchmark: round trips and throughput between pairs of federates."""
 
+from collections.abc import Iterator
+
+from ... import loops
 from ...commands import commands
 from ...plan import Spec
 from ...store import Store
@@ -25,10 +28,8 @@ class Rtibm(Study):
 
     faults = staticmethod(fields.faults)
     values = staticmethod(fields.values)
-    cautions = staticmethod(fields.cautions)
     doubt = staticmethod(rows.doubt)
     classes = staticmethod(fields.classes)
-    seconds = staticmethod(fields.seconds)
     memory = staticmethod(fields.memory)
     row = staticmethod(rows.row)
     figures = staticmethod(rows.figures)
@@ -36,6 +37,12 @@ class Rtibm(Study):
     families = staticmethod(rows.families)
     progress = staticmethod(terminal.progress)
     show = staticmethod(terminal.tables)
+
+    def seconds(self, spec: Spec) -> float:
+        return loops.seconds(spec.lists())
+
+    def cautions(self, spec: Spec) -> Iterator[tuple[str, str, str]]:
+        return loops.cautions(spec.lists())
 
     def arguments(self, tests: list[fields.Test]) -> list[str]:
         return ["--immediate"] if any(test.loop_version == 4 for test in tests) else []

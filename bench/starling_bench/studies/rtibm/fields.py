@@ -2,16 +2,13 @@
 
 import itertools
 import json
-import math
 from collections.abc import Iterator
-from statistics import fmean
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from ...fields import Faults, Loc, Positive, Seconds
 from ...plan import Place, Sequence, Spec, spec_of
-from ...rates import TRIPS_MIN_S
 from ...topology import class_faults
 
 CLASSES_PER_TRANSPORT = 16
@@ -59,54 +56,6 @@ class Test(Place):
 
 
 TestSpec = spec_of(Test, "mode_tolerance_ms")
-
-
-def together(fields: dict, limited: bool = False) -> int:
-    """How many updates a sender queues at most until it flushes, by the fields of a test; with
-    `limited` also by how many may be under way."""
-    size = fields["buffers"] * fields["buffer_bytes"]
-    by_bytes = -(-fields["queued_bytes_max"] // size)
-    items = fields["types"] * fields["instances"]
-    most = min(items, by_bytes, fields["queued_updates_max"])
-    under_way = fields["outstanding_max"] if limited and fields["kind"].startswith("RT") else 0
-    return min(most, under_way) if under_way else most
-
-
-# What a round trip, a message one way, a flush of such and what is around a sample take, roughly:
-# on an idle machine with two CPUs, an RTI with a server. Loop V2 sleeps at both ends of a trip, for
-# somewhat longer than it asks for; loop V1 waits for the rest of a tick there, at its sender's on
-# the average for half of one.
-_TRIP_S, _SLEEP_S, _MESSAGE_S, _FLUSH_S, _SAMPLE_S = 4e-5, 5e-5, 2.5e-7, 2.5e-6, 0.06
-_TICKS = 1.5
-
-
-def _flushes(fields: dict[str, list]) -> float:
-    """How many an update takes, on average: one for each round of items, or for what is queued."""
-    items = fmean(1 / n for n in fields["types"]) * fmean(1 / n for n in fields["instances"])
-    size = fmean(fields["buffers"]) * fmean(fields["buffer_bytes"])
-    by_bytes = fmean(min(1.0, size / n) for n in fields["queued_bytes_max"])
-    return max(items, by_bytes, fmean(1 / n for n in fields["queued_updates_max"]))
-
-
-def seconds(test: Spec) -> float:
-    """About how long one of the tests takes that `test` stands for, on average."""
-    fields = test.lists()
-    mean = {k: fmean(fields[k]) for k in ("updates", "warm_up", "samples")}
-    tick_min_s, tick_max_s = fmean(fields["tick_min_s"]), fmean(fields["tick_max_s"])
-    # How long a loop waits in a round trip, and behind a flush in which nothing comes.
-    waits = {1: (_TICKS * tick_min_s, tick_min_s / 2), 2: (1.5 * _SLEEP_S, _SLEEP_S)}
-    flushes, each = _flushes(fields), []
-    for kind, loop, outstanding in itertools.product(
-        fields["kind"], fields["loop_version"], fields["outstanding_max"]
-    ):
-        within, silent = waits.get(loop, (0.0, tick_max_s))
-        if not kind.startswith("RT"):
-            each.append(_MESSAGE_S + _FLUSH_S * flushes)
-        elif outstanding == 0:
-            each.append(2 * _MESSAGE_S + (_TRIP_S + within + silent) * flushes)
-        else:
-            each.append(_TRIP_S + within)
-    return mean["samples"] * (_SAMPLE_S + (mean["updates"] + mean["warm_up"]) * fmean(each))
 
 
 # What bmfed holds: values of every item that a federate sends or returns with; of a latency test's
@@ -157,53 +106,11 @@ def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
         )
 
 
-# At a million a second, which the fastest come near, they last as long as rates.SPAN_MIN_S; of
-# several in a flush the fastest take up to so many times as many.
-_UPDATES_MIN, _TOGETHER_MAX = 10_000, 20
-# The shortest round trip that there is: by shared memory, who waits turning circles.
-_TRIP_MIN_S = 1.4e-6
-
-
 def values(test: Spec) -> Iterator[tuple[str, int]]:
     """The most bytes of values in a message."""
     fields = test.lists()
     most = max(fields["buffers"]) * max(fields["buffer_bytes"])
     yield ("buffer_bytes" if "buffer_bytes" in test.model_fields_set else "buffers"), most
-
-
-def cautions(test: Spec) -> Iterator[tuple[str, str, str]]:
-    """What will run, but say little."""
-    fields = test.lists()
-    kinds = set(fields["kind"])
-    most = {k: max(fields[k]) for k in ("types", "instances", "queued_bytes_max",
-                                        "queued_updates_max")}  # fmt: skip
-    most |= {k: min(fields[k]) for k in ("buffers", "buffer_bytes")}
-    few = min(fields["updates"])
-    if kinds & {"OWOT", "OWIT"}:
-        needed = _UPDATES_MIN * min(together(most), _TOGETHER_MAX)
-        if few < needed:
-            what = f"{few:,} updates one way may be over too soon to tell a rate"
-            yield "updates", what, f"take {needed:,} or more"
-    if kinds & {"RTOL", "RTIL"}:
-        limits = set(fields["outstanding_max"])
-        silent_s = min(fields["tick_max_s"]) / together(most) if limits == {0} else 0.0
-        shortest_s = _SLEEP_S if set(fields["loop_version"]) == {2} else _TRIP_MIN_S
-        needed = math.ceil(TRIPS_MIN_S / max(silent_s, shortest_s))
-        if few < needed:
-            what = f"{few:,} round trips may be over too soon to tell how long they are"
-            yield "updates", what, f"take {needed:,} or more"
-        if "best_effort" in fields["transport"] and max(limits) > 1:
-            what = "while some are lost fewer round trips of best effort are under way: a lost one "
-            what += "keeps its place until all that are under way are lost"
-            yield "outstanding_max", what, "take 1, or none; or read losses beside round trips"
-        most["outstanding_max"] = 0 if 0 in limits else max(limits)
-    for field in ("queued_bytes_max", "queued_updates_max"):
-        for kind in fields["kind"]:
-            at = [together(most | {"kind": kind, field: v}, True) for v in sorted(fields[field])]
-            if same := next((n for n, m in itertools.pairwise(at) if n == m), 0):
-                what = f"several of {field} are one: {kind} has at most {same:,} updates queued"
-                yield field, what, "take smaller ones, more items, or set outstanding_max = 0"
-                break
 
 
 _CONTROL = (

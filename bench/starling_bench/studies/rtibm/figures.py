@@ -4,11 +4,11 @@ from collections import Counter
 from html import escape
 from pathlib import Path
 
-from ... import cells, rates, report
+from ... import cells, loops, rates, report
 from ...differences import on
 from ...report import Page, band, ms, plots
 from ...store import Store
-from . import published, rows, ticks
+from . import published, rows
 from .rows import VARIABLES, label
 
 
@@ -82,7 +82,8 @@ def _best(group: list[dict]) -> str:
 def latency_table(summaries: list[dict]) -> str:
     """Round trips with percentiles."""
     lines = [
-        [*cells.counts(s), *cells.round_trips(s, rows.doubt(s), ticks.rate(s))] for s in summaries
+        [*cells.counts(s), *cells.round_trips(s, rows.doubt(s), loops.rate_doubt(s))]
+        for s in summaries
     ]
     return report.with_setup(VARIABLES, summaries, [*cells.COUNTS, *cells.ROUND_TRIPS], lines)
 

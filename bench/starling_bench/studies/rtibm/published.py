@@ -4,7 +4,7 @@ import tomllib
 from html import escape
 from pathlib import Path
 
-from ...differences import on
+from ...differences import rti_of
 from ...plan import SWITCHES
 from ...report import by_rti, ms, text_table
 from .rows import doubt, latency, rate_doubt
@@ -13,8 +13,8 @@ _SOURCE = tomllib.loads(Path(__file__).with_name("published.toml").read_text(enc
 
 
 # Of a row of the source's table, and the fields of a test as they were in it.
-_SHAPE = {"types": 1, "instances": 1, "buffers": 1, "bytes": 8, "transport": "reliable"}
-_USUAL = {"pairs": 1, "bundling": True}
+_SHAPE = {"types": 1, "instances": 1, "buffers": 1, "bytes": 8, "transport": "reliable",
+          "pairs": 1, "bundling": True}  # fmt: skip
 _SETTING = {"outstanding_max": 0, "warm_up": 0}
 
 
@@ -22,8 +22,7 @@ def _as_published(s: dict) -> bool:
     """Round trips without a limit of one pair, one type, one instance and one 8-byte buffer."""
     setting = s.get("setting", {})
     return (
-        latency(s) and bool(s["rtt_ms"]) and all(s[k] == v for k, v in _SHAPE.items())
-        and all(s.get(k, v) == v for k, v in _USUAL.items())
+        latency(s) and bool(s["rtt_ms"]) and all(s.get(k, v) == v for k, v in _SHAPE.items())
         and all(setting.get(k, v) == v for k, v in _SETTING.items())
         and not any(setting.get(switch) is not None for switch in SWITCHES)
     )  # fmt: skip
@@ -49,16 +48,10 @@ def loops(summaries: list[dict]) -> list[str]:
         "<h2>Loop selection: ms / Hz</h2>",
         "<p>Round trips without a limit, one pair, one type, one instance, one buffer of 8 bytes."
         f"{marked}</p>",
-        by_rti(("hosts", "CPUs", "test", "loop"), found, key, _cell, _rti),
+        by_rti(("hosts", "CPUs", "test", "loop"), found, key, _cell, rti_of),
         "<p>Published with RTIBM (machines of 2002):</p>",
         text_table(("hosts", "test", "loop", *_SOURCE["loops"]["rtis"]), _SOURCE["loops"]["rows"]),
     ]
-
-
-def _rti(s: dict) -> str:
-    """Its name in the file, with its own."""
-    name = s.get("setting", {}).get("rti")
-    return f"{name} ({s['rti']})" if name and s["rti"] else name or on(s)
 
 
 def drops(summaries: list[dict]) -> list[str]:
@@ -77,7 +70,7 @@ def drops(summaries: list[dict]) -> list[str]:
     cell = lambda s: f"{s['lost']:,} of {s['sent']:,}"  # noqa: E731
     return [
         "<h2>Drops against instances, best effort</h2>",
-        by_rti(("instances",), found, key, cell, _rti),
+        by_rti(("instances",), found, key, cell, rti_of),
         "<p>Published with RTIBM (machines of 2002):</p>",
         text_table(("instances", *_SOURCE["drops"]["rtis"]), _SOURCE["drops"]["rows"]),
     ]

@@ -4,13 +4,12 @@ from dataclasses import asdict
 
 import numpy as np
 
-from ... import rates, stats
+from ... import loops, rates, stats
 from ...differences import WHERE, Question, on
 from ...plan import SWITCHES
 from ...store import Store, check_counts
 from ...study import Columns
 from ...variables import BETWEEN, ON, Variable, Variables, setting
-from . import ticks
 
 _TEXTS = ("sequence", "execution", "kind", "transport", "sender", "receiver")
 _NAMES = (
@@ -103,12 +102,12 @@ def doubt(of: dict) -> str:
     speaks against it."""
     if not latency(of):
         return rates.doubt(of)
-    return rates.doubt(of, rates.TRIPS_MIN_S) or ticks.trip(of)
+    return rates.doubt(of, rates.TRIPS_MIN_S) or loops.trip_doubt(of)
 
 
 def rate_doubt(of: dict) -> str:
     """The same of a summary's rate."""
-    return doubt(of) or (ticks.rate(of) if latency(of) else "")
+    return doubt(of) or (loops.rate_doubt(of) if latency(of) else "")
 
 
 def figures(store: Store, row: dict, trips: dict[int, np.ndarray]) -> dict:
