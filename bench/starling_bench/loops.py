@@ -85,10 +85,6 @@ def cautions(fields: dict[str, list]) -> Iterator[tuple[str, str, str]]:
         if few < needed:
             what = f"{few:,} round trips may be over too soon to tell how long they are"
             yield "updates", what, f"take {needed:,} or more"
-        if "best_effort" in fields["transport"] and max(bounds) > 1:
-            what = "while some are lost fewer round trips of best effort are under way: a lost one "
-            what += "keeps its place until all that are under way are lost"
-            yield "outstanding_max", what, "take 1, or none; or read losses beside round trips"
         most["outstanding_max"] = 0 if 0 in bounds else max(bounds)
     for field in ("queued_bytes_max", "queued_updates_max"):
         for kind in fields["kind"]:

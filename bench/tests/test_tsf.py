@@ -170,18 +170,6 @@ def test_few_round_trips_are_told(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("transport", "most", "told"),
-    [("best_effort", 3, True), ("best_effort", 1, False), ("best_effort", 0, False),
-     ("reliable", 3, False)],
-)  # fmt: skip
-def test_a_lost_round_trip_keeps_its_place_and_it_is_told(tmp_path, transport, most, told):
-    text = GOOD.replace('["RTOL", "OWIT"]', '"RTOL"').replace("updates = 10", "updates = 20000")
-    text = text.replace('["reliable", "best_effort"]', f'"{transport}"')
-    (spec,) = load(tmp_path, f"{text}outstanding_max = {most}").sequence[0].execution[0].test
-    assert [at == "outstanding_max" for at, *_ in STUDY.cautions(spec)] == [True] * told
-
-
-@pytest.mark.parametrize(
     ("fields", "told"),
     [
         ("queued_updates_max = [1, 10, 100]\ninstances = 100\noutstanding_max = 1", 1),
