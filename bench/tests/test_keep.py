@@ -78,13 +78,15 @@ def test_rounds_of_several_builds_are_told(tmp_path):
 
 def test_an_execution_that_goes_on_with_another_library_says_so(tmp_path):
     store = Store.create(tmp_path / "out", STUDY, {"tsf": "t", "tsf_text": "", "notes": []})
-    named = type("Named", (), {"name": "x"})()
+    rti = type("Rti", (), {"place": lambda self, field: ""})()
+    named = type("Named", (), {"name": "x", "master": "m", "rti": rti})()
     record = store.begin("x", "x", tests={"1": {"samples": 1}}, pairs=1)
     library = tmp_path / "librti1516e.so"
     for built in ("one", "one", "other"):
         assert not store.run["notes"]
         library.write_text(built)
         master = follow.Master(store, named, named, lambda event: None, record)
+        master.roots = {"m": None}
         master.hear({"event": "joined", "rti": "R 1", "libraries": [str(library)]})
         master.check()
     (said,) = store.run["notes"]

@@ -98,11 +98,10 @@ def rate(row: dict) -> float:
 
 
 def doubt(of: dict) -> str:
-    """Why the figure of a row or a summary by which it is compared says little; "" if nothing
-    speaks against it."""
-    if not latency(of):
-        return rates.doubt(of)
-    return rates.doubt(of, rates.TRIPS_MIN_S) or loops.trip_doubt(of)
+    """Why the figure by which a row or a summary is compared says little; "": it does not."""
+    if latency(of):
+        return rates.doubt(of, rates.TRIPS_MIN_S) or loops.trip_doubt(of)
+    return rates.doubt(of)
 
 
 def rate_doubt(of: dict) -> str:

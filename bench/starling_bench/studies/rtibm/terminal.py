@@ -37,7 +37,8 @@ def _round_trip(s: dict) -> list[str]:
         return ["-"] * 6
     p = r["percentiles"]
     values = [r["mean"], p["50"], p["99"], p["99.9"], r["max"]]
-    return [*("-" if v is None else f"{v:.3f}" for v in values), f"{s['rate_hz']['mean']:,.0f}"]
+    ms = ["-" if v is None else f"{v:.3f}" + " ?" * bool(doubt(s)) for v in values]
+    return [*ms, f"{s['rate_hz']['mean']:,.0f}"]
 
 
 def _throughput(s: dict) -> list[str]:
