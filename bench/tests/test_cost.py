@@ -59,3 +59,35 @@ def test_a_wait_in_any_of_the_runs_changes_nothing(disturbed):
 def test_a_message_takes_little_more_than_in_a_plain_program(what):
     found = more(what)
     assert all(count <= measure.MORE["instructions"] for count in found.values()), found
+
+
+PAIRS = """kind = "RTOL"
+loop_version = 3
+outstanding_max = 1
+samples = 1
+"""
+
+
+@pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
+@pytest.mark.skipif(not shutil.which("strace"), reason="left out: strace is not there")
+def test_who_exchanges_with_one_of_several_asks_the_system_no_more(tmp_path):
+    """Four federates, two pairs: a round trip is one call to send and one to receive, as of two."""
+
+    def calls(updates: int) -> list[int]:
+        counted = {}
+        for role in ("sender", "receiver"):
+            traces = tmp_path / f"{role}{updates}"
+            traces.mkdir()
+            command = ["strace", "-ff", "-o", f"{traces}/calls", str(Path(BMFED).resolve())]
+            more = "".join(f'[[sequence.federate]]\nname = "{name}"\n' for name in ("c", "d"))
+            more += '[[sequence.pair]]\nsender = "c"\nreceiver = "d"\n'
+            sequence = f"data_timeout_s = 60.0\njoin_timeout_s = 60.0\n{more}"
+            sequence += '[sequence.rti]\nadapter = "tcp"'
+            test = f"{PAIRS}updates = {updates}"
+            measure.run(GIVEN, "", sequence, test, GIVEN.rti_root, {role: command})
+            counted[role] = sum(measure.count_of("system calls", f) for f in traces.iterdir())
+        return list(counted.values())
+
+    few, many = 2_000, 12_000
+    each = [(b - a) / (many - few) for a, b in zip(calls(few), calls(many), strict=True)]
+    assert all(1.9 <= count <= 2 + 2 * measure.MORE["system calls"] for count in each), each

@@ -116,7 +116,7 @@ bool Mesh::join(std::string const& session, std::string const&, std::string cons
         int const socket = connectTo(other[1].get<std::string>());
         if (socket < 0) continue;  // it has just left, or died
         noDelay(socket);
-        lone_ = nullptr;
+        changed();
         links_.emplace_back(new Link);
         links_.back()->socket = socket;
         greet(*links_.back());
@@ -168,7 +168,7 @@ void Mesh::resign() {
         if (link->socket >= 0) ::close(link->socket);
         link->socket = -1;
     }
-    lone_ = nullptr;
+    changed();
     kept_.clear();
     keptBytes_ = 0;
     if (listener_ >= 0) ::close(listener_);
@@ -218,6 +218,7 @@ void Mesh::withdraw() {
         write(*link);
     }
     for (auto const& link : links_) link->out.copy(made_);
+    changed();
     items_.clear();
     made_.clear();
     for (auto at = subscribed_.begin(); at != subscribed_.end();) {
@@ -258,6 +259,7 @@ std::size_t Mesh::addItem(TopicId topic, std::size_t fields, std::uint64_t bytes
         made->frame = Bytes();
     }
     items_.push_back(std::move(made));
+    changed();
     settled_ = false;
     return index;
 }
@@ -268,6 +270,7 @@ void Mesh::setTransport(std::size_t, bool) {
 
 // Whoever wants a topic now hears of its items.
 void Mesh::route(Link& to, std::string const& topic) {
+    changed();
     for (std::size_t i = 0; i < items_.size(); ++i) {
         Item& one = *items_[i];
         if (topics_[one.topic].name != topic) continue;
@@ -357,6 +360,8 @@ void Mesh::urge(Link& to) {
 void Mesh::say(TopicId topic, std::vector<std::string> const& values) {
     Within const in(service_, "say");
     settle();
+    // Whoever says something may be answered by anybody.
+    if (links_.size() > 1) lone_ = flow_ = nullptr;
     std::string const& name = topics_[topic].name;
     std::string body = number(static_cast<std::uint32_t>(name.size())) + name;
     for (auto const& value : values) {
@@ -395,17 +400,29 @@ std::size_t Mesh::take(bool hand, double seconds) {
     timespec const limit = {static_cast<time_t>(nanoseconds / 1000000000),
                             static_cast<long>(nanoseconds % 1000000000)};
     ++statistics_.systemCalls;
-    if (::ppoll(watch_.data(), watch_.size(), &limit, nullptr) <= 0) return 0;
+    if (::ppoll(watch_.data(), watch_.size(), &limit, nullptr) <= 0) {
+        if (seconds > 0 && links_.size() > 1) lone_ = flow_ = nullptr;
+        return 0;
+    }
     std::size_t const links = links_.size();
     std::size_t delivered = 0;
+    Link* brought = nullptr;
     for (std::size_t i = 0; i < links; ++i) {
-        if ((watch_[i].revents & ~POLLOUT) != 0) delivered += read(*links_[i], hand, MSG_DONTWAIT);
+        if ((watch_[i].revents & ~POLLOUT) == 0) continue;
+        std::uint64_t const before = statistics_.arrived;
+        delivered += read(*links_[i], hand, MSG_DONTWAIT);
+        if (statistics_.arrived != before) brought = links_[i].get();
+    }
+    if (links > 1 && byLinks_) {
+        flow_ = brought != nullptr && isPartner(*brought) ? brought : nullptr;
+        flowFor_ = seconds;
+        if (flow_ == nullptr) lone_ = nullptr;
     }
     if (watch_[links].revents != 0 && links < kMembersMax) {
         int const socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
         if (socket >= 0) {
             noDelay(socket);
-            lone_ = nullptr;
+            changed();
             links_.emplace_back(new Link);
             links_.back()->socket = socket;
             greet(*links_.back());
@@ -414,8 +431,34 @@ std::size_t Mesh::take(bool hand, double seconds) {
     return delivered;
 }
 
-std::size_t Mesh::takeOne(double seconds) {
-    Link& link = *links_.front();
+// Whether it is the only one that data go to or come from.
+bool Mesh::isPartner(Link const& link) {
+    if (!partnerKnown_) {
+        partnerKnown_ = true;
+        bool several = false;
+        partner_ = nullptr;
+        auto const see = [&](Link* one) {
+            several = several || (partner_ != nullptr && partner_ != one);
+            partner_ = one;
+        };
+        for (auto const& one : links_) {
+            if (one->known > 0) see(one.get());
+        }
+        for (auto const& one : items_) {
+            for (Link* const to : one->receivers) see(to);
+        }
+        if (several) partner_ = nullptr;
+    }
+    return partner_ == &link;
+}
+
+// What is to be done when nothing came; true: the time has passed.
+bool Mesh::quiet(long n) {
+    if (links_.size() > 1) lone_ = flow_ = nullptr;
+    return n < 0 && errno == EAGAIN;
+}
+
+std::size_t Mesh::takeOne(Link& link, double seconds) {
     if (link.patience != seconds) {
         auto const us = static_cast<long long>(seconds * 1e6);
         timeval const limit = {static_cast<time_t>(us / 1000000),
@@ -561,6 +604,7 @@ void Mesh::takeItem(Link& from, std::uint32_t index, std::string const& name) {
     if (index >= kItemsMax || topic == byName_.end() || subscribed_.count(topic->second) == 0) {
         return;  // it was wanted a moment ago
     }
+    changed();
     if (index >= from.remotes.size()) from.remotes.resize(index + 1);
     from.known = from.remotes.size();
     Remote& made = from.remotes[index];
@@ -596,7 +640,7 @@ void Mesh::lose(Link& link) {
     if (link.socket < 0) return;
     ::close(link.socket);
     link.socket = -1;
-    lone_ = nullptr;
+    changed();
     link.left = link.greeted = true;
     lost(link);
     for (auto const& one : items_) {
@@ -623,14 +667,20 @@ std::size_t Mesh::poll(double seconds) {
     }
     std::size_t delivered = deliverKept() + collect(true);
     if (delivered > 0 && ++turn_ % kTurn != 0) return delivered;
-    // With one peer that is all there is to wait for but now and then. A shorter wait is not what
-    // the kernel's timer of sockets gives.
-    bool const alone = byLinks_ && links_.size() == 1 && links_.front()->socket >= 0 &&
-                       links_.front()->out.empty() && links_.front()->greeted;
+    // Where one peer has all there is to wait for, the others get their turn now and then. A
+    // shorter wait is not what the kernel's timer of sockets gives.
+    bool const several = links_.size() > 1;
+    Link* one = nullptr;
+    if (links_.size() == 1) one = links_.front().get();
+    else if (seconds == flowFor_) one = flow_;
+    bool const alone =
+        byLinks_ && one != nullptr && one->socket >= 0 && one->out.empty() && one->greeted;
     if (alone && delivered == 0 && seconds >= kCoarse && ++turn_ % kTurn != 0) {
-        delivered = takeOne(seconds) + deliverKept();
-        bool const still = links_.size() == 1 && links_.front()->socket >= 0 && kept_.empty();
-        lone_ = still ? links_.front().get() : nullptr;
+        std::size_t const came = takeOne(*one, seconds);
+        delivered = came + deliverKept();
+        bool const same = several ? came > 0 && flow_ == one : links_.size() == 1;
+        lone_ = same && one->socket >= 0 && kept_.empty() ? one : nullptr;
+        if (came == 0) flow_ = nullptr;
         return delivered;
     }
     if (delivered > 0 || seconds <= 0 || !goToSleep()) {

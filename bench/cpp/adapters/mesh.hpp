@@ -227,8 +227,8 @@ protected:
                 bool hand);
     // Takes what comes by the links within the time; how many were delivered.
     std::size_t take(bool hand, double seconds = 0);
-    // The same where there is one link and nothing else to wait for: one call instead of two.
-    std::size_t takeOne(double seconds);
+    // The same of one link, where nothing else is to be waited for: one call instead of two.
+    std::size_t takeOne(Link& link, double seconds);
     void queue(Link& to, Bytes const& frame);
     // Puts an empty frame on a link and sends it, so that the peer wakes up.
     void ring(Link& to);
@@ -251,6 +251,13 @@ private:
         bool const usual = settled_ && one.size != 0 && one.receivers.size() == 1;
         one.only = usual ? one.receivers.front() : nullptr;
     }
+    // Who exchanges data with this member may be another from now on.
+    void changed() {
+        partnerKnown_ = false;
+        lone_ = flow_ = nullptr;
+    }
+    bool isPartner(Link const& link);
+    [[gnu::noinline]] bool quiet(long n);
     void greet(Link& link);
     void declare(Link& to, Frame what, std::uint32_t number, std::string const& name);
     void settle();
@@ -307,9 +314,16 @@ private:
     std::deque<Kept> kept_;
     std::uint64_t keptBytes_ = 0;
     std::vector<pollfd> watch_;
-    // The only peer, while there is nothing to do but to send to it by its link and to hear of it:
-    // data come and go by few instructions then (mesh_data.cpp).
+    // The only peer, or of several the only one that data go to and come from, as long as they
+    // come: while there is nothing to do but to send to it by its link and to hear of it, data come
+    // and go by few instructions (mesh_data.cpp). What others say is then heard now and then, at
+    // the latest when a wait was in vain.
     Link* lone_ = nullptr;
+    // Of several the one that alone brought data when it was last waited for all of them, so long.
+    Link* flow_ = nullptr;
+    double flowFor_ = 0;
+    Link* partner_ = nullptr;  // of several: see isPartner
+    bool partnerKnown_ = false;
     unsigned turn_ = 0, flushed_ = 0;
     bool reliable_ = true, byLinks_ = false;
     bool settled_ = true;  // every item is known to its receivers

@@ -93,8 +93,8 @@ std::size_t Mesh::frames(Link& from, bool hand) {
     return statistics_.arrived - before + others;
 }
 
-// There is one peer, from which the kernel waits as long as is asked for, with nothing left of
-// before and nothing queued. Now and then the long way is taken: others may come.
+// There is one peer (`lone_`), from which the kernel waits as long as is asked for, with nothing
+// left of before and nothing queued. Now and then the long way is taken: others may come.
 inline bool Mesh::usual(double seconds) const {
     return lone_ != nullptr && lone_->filled == 0 && lone_->out.empty() &&
            lone_->patience == seconds && data_ != nullptr;
@@ -107,7 +107,7 @@ inline bool Mesh::hearLone(Link& from) {
 }
 
 inline bool Mesh::heard(Link& from, long n) {
-    if (n <= 0) return n < 0 && errno == EAGAIN;
+    if (n <= 0) return quiet(n);
     unsigned char const* const end = from.in.data() + n;
     std::uint64_t const before = statistics_.arrived;
     unsigned char const* at = dataFrame(from, from.in.data(), static_cast<std::size_t>(n));
@@ -136,7 +136,7 @@ bool Mesh::hearBehind(double seconds) {
     if (from.filled == 0 || from.filled + kRead > from.in.size() || !notYet(turn_)) return false;
     ++statistics_.systemCalls;
     long const n = receiveNow(from.socket, from.in.data() + from.filled, kRead, 0);
-    if (n <= 0) return n < 0 && errno == EAGAIN;
+    if (n <= 0) return quiet(n);
     from.filled += static_cast<std::size_t>(n);
     return frames(from, true) > 0;
 }
