@@ -486,6 +486,30 @@ fn who_hears_nothing_says_so_and_is_told_when_it_hears_again() {
     assert!(group.incoming.take(&again).1);
 }
 
+/// Whoever has the secret may say that more was sent; how much it was the sender says on the link.
+#[test]
+fn what_others_say_was_sent_is_believed_until_the_next_turn() {
+    for more in [1 << 20, 1 << 63, u64::MAX] {
+        let mut group = Turns::new();
+        group.turn(true);
+        group.read();
+        for (count, spoils) in [(3, true), (4, false)] {
+            group.put(count);
+            let honest = group.wire.pop().unwrap();
+            if spoils {
+                let mut forged = honest[..34].to_vec();
+                forged[18..26].copy_from_slice(&u64::to_le_bytes(more));
+                group.come(&forged);
+            }
+            group.come(&honest);
+            assert_eq!(group.taken.len(), if spoils { 0 } else { 4 });
+            group.turn(true);
+            group.read();
+            assert_eq!(group.lost, 3, "after one that says {more}");
+        }
+    }
+}
+
 #[test]
 fn only_best_effort_in_receive_order_may_travel_so() {
     let stamp = |retraction| Stamp {
