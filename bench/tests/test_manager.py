@@ -157,7 +157,7 @@ def test_the_report_says_how_it_departs_from_the_source(good):
     tmp_path, _ = good
     html = " ".join((tmp_path / "out" / "report.html").read_text().split())
     assert "unlike the published loop, the returnee flushes its returns at once" in html
-    assert "close to that maximum it is the tick's, not the RTI's" in html
+    assert "a frequency close to that wait's is the tick's, not the RTI's" in html
     assert "0 heartbeats were sent between flushes, in all samples together" in html
 
 
