@@ -7,6 +7,7 @@ import numpy as np
 from . import periods, report
 from .oneway import Flow
 from .report import Page, plt
+from .variables import value
 
 # So many pixels has a figure across; of each, the lowest and the highest are drawn.
 _COLUMNS = 900
@@ -36,6 +37,45 @@ def figure(page: Page, title: str, caption: str, lines: list[Course], budget_ms:
     axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
     report.legend(axes, len(lines) + 1)
     return page.figure(drawn, caption)
+
+
+def groups(summaries: list[dict], kind: tuple[str, ...], on: tuple[str, ...]) -> list[list[dict]]:
+    """What stands in one figure: flows that are alike in `kind`. Of each that they ran `on`, with
+    repeats, the first flow and the one with the longest delivery: what stood still at one federate
+    only is among these."""
+    kinds: dict[tuple, dict[tuple, list[dict]]] = {}
+    for s in summaries:
+        group = kinds.setdefault(tuple(value(s, k) for k in kind), {})
+        group.setdefault(tuple(value(s, k) for k in on), []).append(s)
+    found = []
+    for group in kinds.values():
+        both = [(of[0], max(of, key=lambda s: s["max_ms"])) for of in group.values()]
+        found.append(
+            [s for one, longest in both for s in ([one] if longest is one else [one, longest])]
+        )
+    return found
+
+
+def by_number(page: Page, key: str, lines: list[tuple[str, dict]]) -> list[str]:
+    """Mean delivery times against a number, where a line has more than two values of it."""
+    by: dict[str, dict[float, list[float]]] = {}
+    for name, s in lines:
+        by.setdefault(name, {}).setdefault(s[key], []).append(s["mean_ms"])
+    by = {name: of for name, of in by.items() if len(of) > 2}
+    if not by:
+        return []
+    drawn, axes = plt.subplots()
+    for index, (name, of) in enumerate(by.items()):
+        x = sorted(of)
+        (made,) = axes.plot(x, [np.mean(of[n]) for n in x], label=name, **report.style(index))
+        made.set_gid(f"line-{index}")
+        ends = ([end(of[n]) for n in x] for end in (min, max))
+        axes.fill_between(x, *ends, alpha=0.2, color=report.style(index)["color"])
+    axes.set(title=f"Delivery time by {key}", xlabel=key, ylabel="mean, ms")
+    axes.set_ylim(bottom=0)
+    report.legend(axes, len(by))
+    caption = "Mean of all flows of a test; shaded: from the flow with the least to the largest."
+    return [report.plots([page.figure(drawn, caption)])]
 
 
 def seen(count: np.ndarray, ms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,7 @@
 """What a study's source shows, by name, beside what was measured: a TOML table of the study says
 which tests a figure, a value or a comparison is of. What was not measured is said.
 
+method       what a report says of how flows were measured
 [[figure]]   name, source, where: the course of the longest flow of such a test
 [[value]]    name, source, where, of (a figure of a summary): the least and the largest of all such
 [[flow]]     where, source: what share of such flows came in budget
@@ -18,13 +19,17 @@ from .equivalence import repeated
 from .oneway import Flow
 from .report import Page
 from .rti import RAW
+from .transports import misnamed
+from .variables import value
 
 _NONE = "not measured in this run"
 
 
-def value(s: dict, key: str) -> object:
-    """Of a summary, or of its test's setting."""
-    return s[key] if key in s else s.get("setting", {}).get(key)
+def placed(s: dict) -> dict:
+    """With the plain names of its sequence and execution, without what switches, callbacks and
+    rounds add, and the RTI's in the file."""
+    base, part = (s[k].partition(".")[0] for k in ("sequence", "execution"))
+    return s | {"base": base, "part": part, "table": s.get("setting", {}).get("rti")}
 
 
 def _such(summaries: list[dict], where: dict) -> list[dict]:
@@ -34,16 +39,16 @@ def _such(summaries: list[dict], where: dict) -> list[dict]:
 class Source:
     """One study's table. `flow` has a summary's times, `label` and `on` its flow and RTI in words,
     `alike` are the keys of what makes flows comparable; those that say by what, `carrier`, differ
-    between an RTI's flow and the raw one beside it; `misnamed` is what is not what it is called."""
+    between an RTI's flow and the raw one beside it."""
 
     def __init__(
         self, path: Path, flow: Callable[[dict], Flow], label: Callable[[dict], str],
         on: Callable[[dict], str], alike: tuple[str, ...], carrier: tuple[str, ...],
-        misnamed: Callable[[dict], bool],
     ) -> None:  # fmt: skip
         self._table = tomllib.loads(path.read_text(encoding="utf-8"))
         self._flow, self._label, self._on = flow, label, on
-        self._alike, self._carrier, self._misnamed = alike, carrier, misnamed
+        self._alike, self._carrier = alike, carrier
+        self.method: str = self._table["method"]  # how its flows were measured
 
     def sections(self, page: Page, summaries: list[dict]) -> list[str]:
         """All of it."""
@@ -69,7 +74,7 @@ class Source:
 
     def _figure(self, page: Page, one: dict, rtis: list[dict], raws: list[dict]) -> Iterator[str]:
         if found := self._drawn(rtis, one):
-            first = max(found, key=lambda s: (not self._misnamed(s), s["sent"] / s["hz"]))
+            first = max(found, key=lambda s: (not misnamed(s), s["sent"] / s["hz"]))
             same = {k: value(first, k) for k in self._alike if k not in self._carrier}
             lines = [Course(self._on(first), self._flow(first))]
             lines += [Course(self._on(s), self._flow(s), raw=True) for s in _such(raws, same)[:1]]
@@ -97,7 +102,7 @@ class Source:
             yield one["name"], one["source"], here
 
     def _mark(self, of: list[dict]) -> str:
-        wrong = sum(map(self._misnamed, of))
+        wrong = sum(map(misnamed, of))
         return f" ({wrong} of {len(of)} are not what their name says)" if wrong else ""
 
     def _compared(self, summaries: list[dict]) -> Iterator[tuple[str, str, str]]:

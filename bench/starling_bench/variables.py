@@ -26,6 +26,11 @@ def setting(key: str) -> Callable[[dict], object]:
     return lambda s: s.get("setting", {}).get(key)
 
 
+def value(s: dict, key: str) -> object:
+    """Of a summary, or of its test's setting."""
+    return s[key] if key in s else s.get("setting", {}).get(key)
+
+
 # On what a test ran, and between whom, in any study.
 SEQUENCE = Variable("sequence", lambda s: s["sequence"], line=True)
 RTI = Variable("RTI", lambda s: s.get("rti", ""), line=True)

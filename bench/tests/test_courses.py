@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from starling_bench import named, plan
-from starling_bench.courses import seen
+from starling_bench.courses import groups, seen
 from starling_bench.rti import RAW
 from starling_bench.studies.range import STUDY, figures, rows
 
@@ -44,7 +44,7 @@ def test_every_shipped_range_file_is_right(path):
 
 @pytest.mark.parametrize(
     ("name", "minutes"),
-    [("ten", 21), ("hour", 61), ("sizes", 14), ("settings", 14), ("hosts", 8), ("federates", 5),
+    [("ten", 21), ("hour", 61), ("sizes", 14), ("settings", 13), ("hosts", 8), ("federates", 5),
      ("demo", 2)],
 )  # fmt: skip
 def test_how_long_a_file_takes_is_told(name, minutes):
@@ -79,7 +79,7 @@ def test_every_plot_of_the_source_has_a_test_that_gives_it():
 def flows(path: Path) -> list[dict]:
     """A flow of each test of a file, as a summary has it, and what else its setting is."""
     return [
-        rows.placed(
+        named.placed(
             {"sequence": s.name, "execution": e.name, "adapter": s.rti.adapter, "sender": "a",
              "receiver": "b", "bundling": s.bundling, "setting": test.model_dump(),
              **{k: getattr(test, k) for k in ("federates", "bytes", "hz", "transport", "tick_hz",
@@ -153,7 +153,7 @@ def test_the_flow_with_the_longest_delivery_is_drawn_beside_the_first():
     others = [flow_of("ab", 9, table="tcp"), flow_of("ba", 2, table="tcp")]
     unlike = [flow_of("ab", 9, bytes=1024)]
     drawn = [[(s["table"], s["sender"] + s["receiver"]) for s in group]
-             for group in figures.groups_of([*flows, *others, *unlike])]  # fmt: skip
+             for group in groups([*flows, *others, *unlike], figures.KIND, figures.ON)]  # fmt: skip
     assert drawn == [
         [("starling", "ab"), ("starling", "ca"), ("tcp", "ab")], [("starling", "ab")],
     ]  # fmt: skip

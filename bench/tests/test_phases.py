@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from starling_bench import phases
 from starling_bench.equivalence import equivalence, repeated
 from starling_bench.oneway import Flow
 from starling_bench.periods import find
-from starling_bench.studies.range import phases
-from starling_bench.studies.range.fields import DRIFT_PPM, ticks
+from starling_bench.phases import ticks
+from starling_bench.studies.range.fields import DRIFT_PPM
 
 TRANSIT_MS = 0.06
 

@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from starling_bench import named, plan
+from starling_bench import named, phases, plan, transports
 from starling_bench.equivalence import repeated
 from starling_bench.flow_points import points
 from starling_bench.studies import fomcost
 from starling_bench.studies import range as range_of
 from starling_bench.studies.ec1.figures import stated
 from starling_bench.studies.fomcost import analysis
-from starling_bench.studies.range import figures, phases, rows
+from starling_bench.studies.range import figures
 
 FOMCOST_PLAN = Path(__file__).parents[1] / "experiments" / "fomcost" / "fomcost-root.tsf.toml"
 KEPT = Path(__file__).parents[2] / "docs" / "reports"
@@ -115,7 +115,7 @@ def test_a_committed_report_is_whole_and_small(name):
 
 
 def placed(name: str) -> list[dict]:
-    return [rows.placed(s) for s in there(name)]
+    return [named.placed(s) for s in there(name)]
 
 
 @pytest.mark.parametrize("name", RANGES)
@@ -131,7 +131,7 @@ def test_best_effort_of_the_range_can_be_lost_and_an_lrc_is_one(name):
     """What is called best effort goes by datagrams, and messages met every phase of the receiver's
     turn, so that the shortest of them waited for none."""
     summaries = there(name)
-    assert rows.by_reliable_links(summaries) == ""
+    assert transports.by_reliable_links(summaries) == ""
     for s in summaries:
         assert s["phase_gap"] <= phases.GAP_MAX and s["lrc_ms"] is not None
     by = {(s["transport"], s["adapter"]) for s in summaries if s["way"]}

@@ -4,7 +4,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ... import byhand, planner
+from ... import byhand, planner, transports
 from ...commands import commands
 from ...store import Store
 from ...study import Study
@@ -86,7 +86,7 @@ class Range(Study):
         said = [
             f"{lost} reliable messages were lost" if lost else "",
             f"{missed} elements or samples were missed by the reader" if missed else "",
-            rows.by_reliable_links(summaries),
+            transports.by_reliable_links(summaries),
         ]
         return "; ".join(filter(None, said))
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from ...fields import Faults, Loc, Seconds
+from ...phases import ticks
 from ...plan import Place, Sequence, Spec, spec_of
 
 FEDERATES_MAX = 10
@@ -67,11 +68,6 @@ class Test(Place):
 
 
 TestSpec = spec_of(Test)
-
-
-def ticks(tick_hz: float, drift_ppm: float, station: int) -> float:
-    """Turns a second of the federate with this number."""
-    return tick_hz / (1 + drift_ppm * 1e-6 * (station - 1))
 
 
 def setting_of(setting: dict, station: int) -> dict[str, Any]:

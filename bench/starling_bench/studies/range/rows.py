@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ... import clocks, oneway, samples, stats
+from ... import clocks, oneway, phases, samples, stats, transports
 from ...differences import WHERE, Question, on
 from ...errors import BenchError
 from ...planner import Outcome, Planning
@@ -12,8 +12,7 @@ from ...rti import RAW
 from ...store import Store
 from ...study import Columns
 from ...variables import BETWEEN, ON, Variable, Variables, setting
-from . import phases
-from .fields import DRIFT_PPM, fastest, planned, setting_of, ticks
+from .fields import DRIFT_PPM, fastest, planned, setting_of
 
 _TEXTS = ("sequence", "execution", "transport", "scheduling", "sender", "receiver", "clock",
           "held")  # fmt: skip
@@ -32,41 +31,17 @@ COLUMNS = Columns(_NAMES, frozenset(_TEXTS), frozenset(_FIGURES))
 HELD = 0.999
 
 
-def misnamed(s: dict) -> bool:
-    """It is not what its name says: best effort that can't be lost."""
-    return s["transport"] == "best_effort" and bool(s.get("way_reliable"))
-
-
-def by_reliable_links(summaries: list[dict]) -> str:
-    """Where best effort was none; "": nowhere."""
-    where = sorted({s["sequence"] for s in summaries if misnamed(s)})
-    return f"best effort of {', '.join(where)} went by reliable links" if where else ""
-
-
-def placed(s: dict) -> dict:
-    """With the plain names of its sequence and execution, without what switches, callbacks and
-    rounds add, and the RTI's in the file."""
-    base, part = (s[k].partition(".")[0] for k in ("sequence", "execution"))
-    return s | {"base": base, "part": part, "table": s.get("setting", {}).get("rti")}
-
-
-def transportation(s: dict) -> str:
-    """In words, and what it is not."""
-    wrong = " (not what its name says: by a reliable link)" if misnamed(s) else ""
-    return s["transport"].replace("_", " ") + wrong
-
-
 def label(s: dict) -> str:
     """Size, rate and transportation of a flow."""
     size = f"{s['bytes'] / 1024:g} KB" if s["bytes"] % 1024 == 0 else f"{s['bytes']} B"
-    return f"{size} at {s['hz']:g} Hz, {transportation(s)}"
+    return f"{size} at {s['hz']:g} Hz, {transports.words(s)}"
 
 
 VARIABLES = Variables(
     (
         *ON,
         *BETWEEN,
-        Variable("transport", transportation, line=True, always=True),
+        Variable("transport", transports.words, line=True, always=True),
         Variable("callbacks", setting("threaded"), lambda v: "threaded" if v else "polled",
                  line=True),
         Variable("scheduling", lambda s: s["scheduling"], line=True),
@@ -190,7 +165,7 @@ PLANNING = Planning(
         (adapter not in RAW or setting not in ("bundling", "callbacks by a thread"))
         and (
             setting != "100 turns a second"
-            or fastest(test) <= ticks(100, DRIFT_PPM, test["federates"])
+            or fastest(test) <= phases.ticks(100, DRIFT_PPM, test["federates"])
         )
     ),
 )

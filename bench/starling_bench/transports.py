@@ -1,0 +1,18 @@
+"""Transportations in words, and where best effort is none."""
+
+
+def misnamed(s: dict) -> bool:
+    """It is not what its name says: best effort that can't be lost."""
+    return s["transport"] == "best_effort" and bool(s.get("way_reliable"))
+
+
+def words(s: dict) -> str:
+    """A test's transportation, and what it is not."""
+    wrong = " (not what its name says: by a reliable link)" if misnamed(s) else ""
+    return s["transport"].replace("_", " ") + wrong
+
+
+def by_reliable_links(summaries: list[dict]) -> str:
+    """Where best effort was none; "": nowhere."""
+    where = sorted({s["sequence"] for s in summaries if misnamed(s)})
+    return f"best effort of {', '.join(where)} went by reliable links" if where else ""
