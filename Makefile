@@ -248,8 +248,8 @@ bench-time: setup-bench venv limits
 venv:
 	@scripts/venv $(VENV)
 
-# An idle machine, and best root: takes about an hour (SCALE=0.2: a fifth of the calls). What it shows is committed
-# by `make keep-fomcost RUN=build/bench/fomcost-...`.
+# An idle machine, and best root: takes 61 minutes by its plan, and some more to start and to report (SCALE=0.2: a fifth
+# of the calls, 30 minutes); without root 20. What it shows is committed by `make keep-fomcost RUN=build/bench/fomcost-...`.
 .PHONY: bench-fomcost keep-fomcost
 bench-fomcost: setup-bench venv fomcost
 	$(VENV)/bin/starling-bench fomcost --rti-root $(abspath $(BUILD)/stage) --scale $(SCALE) \
@@ -309,21 +309,29 @@ UPDATES ?= 300000000
 scale: venv
 	$(VENV)/bin/python bench/scale.py --updates $(UPDATES) --out $(BUILD)/bench/scale
 
-# Phase II of EC1: on sockets and Starling 480 configurations each (half an hour); and of one to one the sites (root),
-# bundling, conflation and scheduling, each a run with a report of its own. ONLY=40-79 takes some, RESUME=DIR goes on with
-# one that was interrupted. What they show is committed by `make keep-ec1 RUN=build/bench/ec1-sites-...`.
-.PHONY: campaign-ec1 campaign-ec1-sites campaign-ec1-bundling campaign-ec1-conflation campaign-ec1-scheduling keep-ec1
+# Phase II of EC1: on sockets (which is phase 0) and Starling 480 configurations each, half an hour; and of one to one,
+# each a run with a report of its own: sites 40 minutes and tunnels, ten entities only, 10 (both root), bundling 8,
+# conflation 20, scheduling 16, middleware (Cyclone DDS beside both) 12. phase1, who reaches whom, 2. ONLY=40-79 takes some
+# configurations, RESUME=DIR goes on with a run that was interrupted. What they show is committed by `make keep-ec1
+# RUN=build/bench/ec1-sites-...`.
+EC1S := $(addprefix campaign-ec1,$(addprefix -,sites tunnels bundling conflation scheduling middleware))
+.PHONY: campaign-ec1 campaign-ec1-phase1 $(EC1S) keep-ec1
 EC1_SECONDS ?= 1
+EC1_PROGRAMS = --rti-root $(abspath $(BUILD)/stage) --ec1fed $(abspath $(BUILD)/ec1/ec1fed) \
+    --out $(BUILD)/bench/$(@:campaign-%=%)-$(shell date +%Y%m%d-%H%M%S)
 campaign-ec1-sites: EC1 = --topology 1-1 --sites lan,lan-9000,wan
+campaign-ec1-tunnels: EC1 = --topology 1-1 --sites gre,vxlan,wireguard
+campaign-ec1-tunnels: ONLY ?= 40-79
 campaign-ec1-bundling: EC1 = --topology 1-1 --adapters starling --bundling both
 campaign-ec1-conflation: EC1 = --topology 1-1 --adapters starling,dds --conflate both --lag-s 0.2
 campaign-ec1-scheduling: EC1 = --topology 1-1 --real-time both
-campaign-ec1 campaign-ec1-sites campaign-ec1-bundling campaign-ec1-conflation campaign-ec1-scheduling: \
-        setup-bench venv ec1
-	$(VENV)/bin/starling-bench ec1 $(if $(RESUME),resume $(RESUME),phase2 $(EC1) \
-	    --rti-root $(abspath $(BUILD)/stage) --ec1fed $(abspath $(BUILD)/ec1/ec1fed) \
-	    $(if $(ONLY),--only $(ONLY)) --seconds-per-configuration $(EC1_SECONDS) \
-	    --out $(BUILD)/bench/$(@:campaign-%=%)-$(shell date +%Y%m%d-%H%M%S))
+campaign-ec1-middleware: EC1 = --topology 1-1 --adapters sockets,starling,dds
+campaign-ec1 $(EC1S): setup-bench venv ec1
+	$(VENV)/bin/starling-bench ec1 $(if $(RESUME),resume $(RESUME),phase2 $(EC1) $(EC1_PROGRAMS) \
+	    $(if $(ONLY),--only $(ONLY)) --seconds-per-configuration $(EC1_SECONDS))
+campaign-ec1-phase1: setup-bench venv ec1
+	$(VENV)/bin/starling-bench ec1 phase1 --count 4 --adapters sockets,starling,dds,dis \
+	    --between tcp,dis,dds,starling $(EC1_PROGRAMS)
 
 # Both want an idle machine. As root the campaign has two systems, too (network namespaces). What takes
 # longer than AT_MOST is ended: a campaign keeps what there is and can be resumed. COMPARISONS are of an
