@@ -40,6 +40,7 @@ RUNS = (
             "scheduling",
             "middleware",
             "phase1",
+            "tunnels",
         )
     ),
 )

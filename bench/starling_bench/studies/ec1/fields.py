@@ -64,7 +64,8 @@ def seconds(test: Spec) -> float:
     f = test.lists()
     sending = [n / rate if n else s for n in f["updates"] for rate in f["rate"]
                for s in f["seconds"]]  # fmt: skip
-    return fmean(f["samples"]) * (0.5 + fmean(sending))  # what is around a sample, roughly
+    # What is around a sample, roughly; a subscriber that lags hears each of three calls late.
+    return fmean(f["samples"]) * (0.5 + 3 * fmean(f["lag_s"]) + fmean(sending))
 
 
 def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
