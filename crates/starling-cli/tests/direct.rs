@@ -7,7 +7,7 @@
 
 mod numbers;
 
-use numbers::{Federate, Rtiexec, descriptors, until};
+use numbers::{Federate, Rtiexec, all_go_on, descriptors, until};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -187,7 +187,7 @@ fn cut_while_data_flows(test: &str, cut: fn(&Hosts), mend: fn(&Hosts)) {
         until("the other way, too", || {
             rtiexec.path("other", "sender") == DIRECT
         });
-        [&one, &other].into_iter().for_each(Federate::goes_on);
+        all_go_on(&[&one, &other]);
     };
     for _ in 0..3 {
         linked();
@@ -197,7 +197,7 @@ fn cut_while_data_flows(test: &str, cut: fn(&Hosts), mend: fn(&Hosts)) {
                 rtiexec.path(from, to).starts_with("rtiexec (")
             });
         }
-        [&one, &other].into_iter().for_each(Federate::goes_on);
+        all_go_on(&[&one, &other]);
         mend(&hosts);
     }
     linked();
@@ -236,7 +236,7 @@ fn where_packets_are_dropped_nothing_is_lost() {
     let other = hosts.federate(&rtiexec, OTHER, "both", "other");
     rtiexec.until_path(DIRECT, 1);
     for _ in 0..10 {
-        [&one, &other].into_iter().for_each(Federate::goes_on);
+        all_go_on(&[&one, &other]);
     }
     let shown = Command::new("tc")
         .args(["-n", &hosts.names[ONE], "-s", "qdisc", "show", "dev", "to2"])
@@ -252,7 +252,7 @@ fn bytes_of_a_thousand(test: &str, settings: &str) -> Option<u64> {
     let hosts = Hosts::new(test)?;
     hosts.queue("replace CABLE tbf rate 1mbit burst 10kb limit 100kb");
     let rtiexec = hosts.rtiexec();
-    let _sender = hosts.federate_with(&rtiexec, ONE, "paced", "sender", settings);
+    let sender = hosts.federate_with(&rtiexec, ONE, "paced", "sender", settings);
     let receiver = hosts.federate_with(&rtiexec, OTHER, "receiver", "other", settings);
     rtiexec.until_path(DIRECT, 1);
     let sent = || {
@@ -265,7 +265,7 @@ fn bytes_of_a_thousand(test: &str, settings: &str) -> Option<u64> {
         let shown = String::from_utf8(shown.unwrap().stdout).unwrap();
         shown.trim().parse::<u64>().unwrap()
     };
-    receiver.goes_on();
+    receiver.hears(&[&sender]);
     let before = sent();
     receiver.until("on", 3);
     Some((sent() - before) / 3)
@@ -337,18 +337,19 @@ fn each_kind_of_traffic_has_its_queue() {
         let rtiexec = hosts.rtiexec();
         let receiver = hosts.federate(&rtiexec, BESIDE, "receiver", "receiver");
         let settings = format!("transport.path=forwarder;{settings}");
-        let _sender = hosts.federate_with(&rtiexec, ONE, "paced", "sender", &settings);
-        receiver.goes_on();
+        let sender = hosts.federate_with(&rtiexec, ONE, "paced", "sender", &settings);
+        receiver.hears(&[&sender]);
         let _flood = hosts.federate_with(&rtiexec, ONE, "lossy", "flood", &settings);
         if !marked {
-            receiver.goes_on();
+            // Whatever of it: all has one queue.
+            receiver.until("on", 3);
             let [forwarded, lower, all] = queued(&hosts);
             assert_eq!((forwarded, lower), ((0, 0), (0, 0)));
             assert!(all.0 > 100_000, "{all:?}");
             continue;
         }
         until("best effort is dropped", || queued(&hosts)[1].1 > 1000);
-        receiver.goes_on();
+        receiver.hears(&[&sender]);
         let [forwarded, lower, _] = queued(&hosts);
         assert!(forwarded.0 > 100_000 && forwarded.1 == 0, "{forwarded:?}");
         assert!(lower.0 > 10_000, "{lower:?}");
@@ -362,22 +363,21 @@ fn who_is_killed_leaves_nothing_and_the_others_lose_nothing() {
     let sender = hosts.federate(&rtiexec, ONE, "both", "sender");
     let other = hosts.federate(&rtiexec, OTHER, "both", "other");
     rtiexec.until_path(DIRECT, 1);
-    other.goes_on();
+    all_go_on(&[&sender, &other]);
     let processes = [&sender.child, &other.child];
     // Each test starts the program with `ip`, which becomes it.
     let count = || processes.map(descriptors);
     let before = count();
     for host in [OTHER, BESIDE, ONE, BESIDE] {
         let victim = hosts.federate(&rtiexec, host, "both", "victim");
-        victim.goes_on();
         // Not with one of its own host.
         let links = if host == ONE { 1 } else { 2 };
         rtiexec.until_path(DIRECT, links);
-        other.goes_on();
+        all_go_on(&[&sender, &other, &victim]);
         // Drop kills with SIGKILL.
         drop(victim);
         rtiexec.until_members(2);
-        [&sender, &other].into_iter().for_each(Federate::goes_on);
+        all_go_on(&[&sender, &other]);
         until("as before", || count() == before);
     }
 }
@@ -391,17 +391,17 @@ fn who_is_stopped_holds_up_nobody_and_loses_nothing() {
     let near = hosts.federate(&rtiexec, OTHER, "receiver", "near");
     let slow = hosts.federate(&rtiexec, OTHER, "receiver", "slow");
     rtiexec.until_path(DIRECT, 2);
-    slow.goes_on();
+    slow.hears(&[&sender]);
     for _ in 0..2 {
         slow.signal("-STOP");
         rtiexec.until_path(DIRECT, 1);
-        near.goes_on();
+        near.hears(&[&sender]);
         slow.signal("-CONT");
-        slow.goes_on();
-        near.goes_on();
+        slow.hears(&[&sender]);
+        near.hears(&[&sender]);
         rtiexec.until_path(DIRECT, 2);
     }
-    sender.goes_on();
+    sender.sends_on();
 }
 
 #[test]
@@ -411,7 +411,7 @@ fn when_rtiexec_is_killed_all_learn_it() {
     let mut sender = hosts.federate(&rtiexec, ONE, "both", "sender");
     let mut other = hosts.federate(&rtiexec, OTHER, "both", "other");
     rtiexec.until_path(DIRECT, 1);
-    other.goes_on();
+    all_go_on(&[&sender, &other]);
     rtiexec.child.kill().unwrap();
     for federate in [&mut sender, &mut other] {
         let mut ended = None;

@@ -8,13 +8,14 @@
 mod numbers;
 
 use numbers::sites::{Forwarder, Sites, ip};
-use numbers::{Federate, Rtiexec, until};
+use numbers::{Federate, Rtiexec, all_go_on, until};
 use starling_wire::{
     Frame, Hello, OnTrunk, VERSION, Welcome, put_hello, put_welcome, read_on_trunk, split_frame,
 };
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 #[test]
 #[ignore = "is run by the others"]
@@ -57,15 +58,29 @@ fn in_a_tree_of_forwarders_nothing_is_missing() {
     }
     assert!(rtiexec.path("sender", "near").starts_with("rtiexec"));
     assert!(rtiexec.path("far", "sender").starts_with("rtiexec"));
-    for federate in others.iter().chain([&sender]) {
-        federate.goes_on();
-    }
+    let [near, far, farther] = &others;
+    all_go_on(&[&sender, near, far, farther]);
     assert_eq!(path_of(&rtiexec, "sender"), "unix");
     assert_eq!(path_of(&rtiexec, "near"), "unix by forwarder unix");
     assert_eq!(
         path_of(&rtiexec, "far"),
         "unix by forwarder unix by forwarder unix"
     );
+}
+
+/// What the others hang on: where nothing comes, it is seen, however much is sent and comes of others.
+#[test]
+fn who_hears_nothing_is_found_out() {
+    let rtiexec = Rtiexec::start("", &[]);
+    let both = Federate::start(&rtiexec, "both", "both", "");
+    let deaf = Federate::start(&rtiexec, "sender", "deaf", "");
+    all_go_on(&[&both, &deaf]);
+    let soon = Duration::from_secs(1);
+    let nothing = deaf.tries_to_hear(&[&both], soon).unwrap_err();
+    assert!(nothing.contains("on "), "{nothing}");
+    // It hears one of them.
+    assert!(both.tries_to_hear(&[&deaf, &both], soon).is_err());
+    both.hears(&[&deaf]);
 }
 
 /// SIGKILL for one of two forwarders: its federates learn it, the others go on without loss.
@@ -83,11 +98,11 @@ fn who_comes_by_a_forwarder_that_dies_is_told_and_the_others_go_on() {
             behind.federate(&rtiexec, "both", "lost, too"),
         ];
         rtiexec.until_members(4);
-        lost.iter().for_each(Federate::goes_on);
+        all_go_on(&[&near, &sender, &lost[0], &lost[1]]);
         drop(other);
         lost.iter_mut().for_each(ended);
         rtiexec.until_members(2);
-        [&near, &sender].into_iter().for_each(Federate::goes_on);
+        all_go_on(&[&near, &sender]);
         drop(behind);
     }
 }
@@ -101,7 +116,7 @@ fn when_rtiexec_is_killed_forwarders_end_and_all_learn_it() {
         near.federate(&rtiexec, "both", "near"),
         far.federate(&rtiexec, "both", "far"),
     ];
-    federates.iter().for_each(Federate::goes_on);
+    all_go_on(&federates.each_ref());
     rtiexec.child.kill().unwrap();
     federates.iter_mut().for_each(ended);
     assert!(near.last_words().contains("has lost its way to rtiexec"));
@@ -129,9 +144,7 @@ fn a_trunk_may_be_compressed() {
         let other = forwarder.federate(&rtiexec, "receiver", "other");
         let sender = Federate::start(&rtiexec, "both", "sender", "");
         for _ in 0..3 {
-            [&near, &other, &sender]
-                .into_iter()
-                .for_each(Federate::goes_on);
+            all_go_on(&[&near, &other, &sender]);
         }
     }
 }
@@ -172,8 +185,7 @@ fn who_comes_and_goes_at_a_forwarder_leaves_the_others_whole() {
         for to in ["near", "far"] {
             until("passed on", || rtiexec.path("comes", to) == "forwarder");
         }
-        comes.goes_on();
-        stays.iter().for_each(Federate::goes_on);
+        all_go_on(&[&comes, &stays[0], &stays[1]]);
         if round < 2 {
             // SIGKILL.
             drop(comes);
@@ -184,7 +196,7 @@ fn who_comes_and_goes_at_a_forwarder_leaves_the_others_whole() {
             assert!(resigned.unwrap().success());
         }
         rtiexec.until_members(2);
-        stays.iter().for_each(Federate::goes_on);
+        all_go_on(&stays.each_ref());
     }
 }
 
@@ -230,9 +242,7 @@ fn who_is_stopped_behind_a_forwarder_loses_nothing() {
         // limits.send_queue_bytes is 4 MiB.
         assert!(kb < 64 << 10, "{kb} kB");
         slow.signal("-CONT");
-        [&slow, &other, &sender]
-            .into_iter()
-            .for_each(Federate::goes_on);
+        all_go_on(&[&slow, &other, &sender]);
     }
 }
 
@@ -371,13 +381,13 @@ fn when_the_cable_to_a_site_is_cut_its_federates_are_told_and_the_others_go_on()
         ["both", "receiver"].map(|role| Federate::start_by(&sites.by(0), &rtiexec, role, role, ""));
     let mut there = ["far", "farther"]
         .map(|name| Federate::start_by(&sites.by(1), &rtiexec, "both", name, &to));
-    there.iter().chain(&here).for_each(Federate::goes_on);
+    all_go_on(&[&here[0], &here[1], &there[0], &there[1]]);
     assert!(ip(&format!("-n {} link set cable down", sites.names[0])));
     there.iter_mut().for_each(ended);
     let said = forwarder.last_words();
     assert!(said.contains("nor from its host"), "{said}");
     rtiexec.until_members(2);
-    here.iter().for_each(Federate::goes_on);
+    all_go_on(&here.each_ref());
 }
 
 /// What is said between federates of a site stays there, if that is not switched off.
@@ -397,13 +407,14 @@ fn what_is_for_the_same_site_does_not_leave_it() {
         let by = sites.by(1);
         let start = |role, name| Federate::start_by(&by, &rtiexec, role, name, &to);
         let receivers = ["a", "b"].map(|name| start("receiver", name));
-        let _sender = start("sender", "sender");
+        let sender = start("sender", "sender");
         if passes {
             rtiexec.until_path("forwarder", 2);
         }
         // What was sent before it was passed on is over.
-        receivers.iter().for_each(Federate::goes_on);
-        receivers.iter().for_each(Federate::goes_on);
+        for receiver in receivers.iter().chain(&receivers) {
+            receiver.hears(&[&sender]);
+        }
         let before = sites.sent(1);
         receivers[0].until("on", 20);
         let left = sites.sent(1) - before;
@@ -426,8 +437,8 @@ fn a_message_crosses_the_cable_once_for_all_receivers_of_a_site() {
     let by = sites.by(1);
     let receivers =
         ["a", "b", "c", "d"].map(|name| Federate::start_by(&by, &rtiexec, "receiver", name, &to));
-    let _sender = Federate::start_by(&sites.by(0), &rtiexec, "sender", "sender", "");
-    receivers.iter().for_each(Federate::goes_on);
+    let sender = Federate::start_by(&sites.by(0), &rtiexec, "sender", "sender", "");
+    receivers.iter().for_each(|one| one.hears(&[&sender]));
     // Each says so after a thousand.
     const THOUSANDS: usize = 50;
     let before = sites.sent(0);
@@ -439,5 +450,5 @@ fn a_message_crosses_the_cable_once_for_all_receivers_of_a_site() {
     println!("{crossed} bytes for {once} of payload");
     assert!(crossed + queues > once, "{crossed} of {once}");
     assert!(crossed < once * 5 / 4 + queues, "{crossed} of {once}");
-    receivers.iter().for_each(Federate::goes_on);
+    receivers.iter().for_each(|one| one.hears(&[&sender]));
 }

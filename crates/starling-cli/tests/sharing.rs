@@ -4,7 +4,7 @@
 
 mod numbers;
 
-use numbers::{Federate, Rtiexec, descriptors, until};
+use numbers::{Federate, Rtiexec, all_go_on, descriptors, until};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::Command;
@@ -32,15 +32,14 @@ fn who_is_killed_leaves_nothing_and_the_others_lose_nothing() {
     let sender = Federate::start(&rtiexec, "sender", "sender", "");
     let near = Federate::start(&rtiexec, "receiver", "near", "");
     rtiexec.until_path(SHARED, 1);
-    near.goes_on();
+    near.hears(&[&sender]);
     let processes = [&rtiexec.child, &sender.child, &near.child];
     let count = || processes.map(descriptors);
     let before = count();
     for role in ["receiver", "sender", "receiver", "sender"] {
         let victim = Federate::start(&rtiexec, role, "victim", "");
-        victim.goes_on();
         rtiexec.until_path(SHARED, 2);
-        near.goes_on();
+        all_go_on(&[&sender, &near, &victim]);
         let all = count();
         assert!(
             all.iter().zip(before).all(|(now, then)| *now > then),
@@ -49,7 +48,7 @@ fn who_is_killed_leaves_nothing_and_the_others_lose_nothing() {
         // Drop kills with SIGKILL.
         drop(victim);
         rtiexec.until_members(2);
-        near.goes_on();
+        near.hears(&[&sender]);
         until("as before", || count() == before);
     }
     assert_eq!(rtiexec.descriptors(), before[0]);
@@ -67,17 +66,17 @@ fn who_is_stopped_holds_up_nobody_and_loses_nothing() {
     let near = Federate::start(&rtiexec, "receiver", "near", "");
     let slow = Federate::start(&rtiexec, "receiver", "slow", "");
     rtiexec.until_path(SHARED, 2);
-    slow.goes_on();
+    slow.hears(&[&sender]);
     for _ in 0..2 {
         slow.signal("-STOP");
         rtiexec.until_path(SHARED, 1);
-        near.goes_on();
+        near.hears(&[&sender]);
         slow.signal("-CONT");
-        slow.goes_on();
-        near.goes_on();
+        slow.hears(&[&sender]);
+        near.hears(&[&sender]);
         rtiexec.until_path(SHARED, 2);
     }
-    sender.goes_on();
+    sender.sends_on();
 }
 
 /// Whoever may have only a few descriptors gets its data all the same, one way or the other, and it is
@@ -85,7 +84,7 @@ fn who_is_stopped_holds_up_nobody_and_loses_nothing() {
 #[test]
 fn who_may_have_few_descriptors_is_served_by_rtiexec() {
     let rtiexec = start();
-    let _sender = Federate::start(&rtiexec, "sender", "sender", "");
+    let sender = Federate::start(&rtiexec, "sender", "sender", "");
     let near = ["a", "b", "c", "d"].map(|name| Federate::start(&rtiexec, "receiver", name, ""));
     rtiexec.until_path(SHARED, 4);
     let mut shown = BTreeSet::new();
@@ -98,19 +97,19 @@ fn who_may_have_few_descriptors_is_served_by_rtiexec() {
             rtiexec.until_members(5);
             continue;
         };
-        few.goes_on();
+        few.hears(&[&sender]);
         let mut way = String::new();
         until("settled", || {
             way = rtiexec.path("d", "few");
             let passes = ["not set up yet", "has not offered", "fast enough"];
             !passes.iter().any(|why| way.contains(why))
         });
-        few.goes_on();
+        few.hears(&[&sender]);
         drop(few);
         rtiexec.until_members(5);
         shown.insert(way);
     }
-    near.iter().for_each(Federate::goes_on);
+    near.iter().for_each(|near| near.hears(&[&sender]));
     assert!(shown.remove(SHARED), "{shown:?}");
     // Its own memory takes too many, or that of the others.
     for part in ["no memory to share", "it can't take the other's memory"] {
@@ -124,7 +123,7 @@ fn who_may_have_few_descriptors_is_served_by_rtiexec() {
 #[test]
 fn an_rtiexec_that_may_have_few_descriptors_serves_all() {
     let rtiexec = start_by(&["sh", "-c", "ulimit -n 40; exec \"$0\" \"$@\""]);
-    let _sender = Federate::start(&rtiexec, "sender", "sender", "");
+    let sender = Federate::start(&rtiexec, "sender", "sender", "");
     let first = Federate::start(&rtiexec, "receiver", "first", "");
     rtiexec.until_path(SHARED, 1);
     let others = (0..8).map(|n| {
@@ -132,7 +131,9 @@ fn an_rtiexec_that_may_have_few_descriptors_serves_all() {
         Federate::start(&rtiexec, "receiver", &name, "")
     });
     let others: Vec<_> = others.collect();
-    others.iter().chain([&first]).for_each(Federate::goes_on);
+    for receiver in others.iter().chain([&first]) {
+        receiver.hears(&[&sender]);
+    }
     let last = rtiexec.path("sender", "other 7");
     assert!(last.contains("rtiexec has too many open files"), "{last}");
 }
@@ -143,7 +144,7 @@ fn when_rtiexec_is_killed_all_learn_it() {
     let mut sender = Federate::start(&rtiexec, "sender", "sender", "");
     let mut near = Federate::start(&rtiexec, "receiver", "near", "");
     rtiexec.until_path(SHARED, 1);
-    near.goes_on();
+    near.hears(&[&sender]);
     rtiexec.child.kill().unwrap();
     for federate in [&mut sender, &mut near] {
         let mut ended = None;
@@ -158,13 +159,13 @@ fn when_rtiexec_is_killed_all_learn_it() {
 #[test]
 fn who_has_no_unix_domain_link_is_served_by_rtiexec() {
     let rtiexec = start();
-    let _sender = Federate::start(&rtiexec, "sender", "sender", "");
+    let sender = Federate::start(&rtiexec, "sender", "sender", "");
     let near = Federate::start(&rtiexec, "receiver", "near", "");
     let off = Federate::start(&rtiexec, "receiver", "off", "transport.shared_memory=off");
     rtiexec.until_path(SHARED, 1);
     rtiexec.until_path("rtiexec (of the other: transport.shared_memory = off)", 1);
-    near.goes_on();
-    off.goes_on();
+    near.hears(&[&sender]);
+    off.hears(&[&sender]);
 }
 
 /// What was on its way in rings when the federation was saved comes once after it is restored, and
@@ -205,10 +206,10 @@ fn who_has_namespaces_of_its_own_shares_memory_all_the_same() {
             continue;
         }
         let rtiexec = start();
-        let _sender = Federate::start(&rtiexec, "sender", "sender", "");
+        let sender = Federate::start(&rtiexec, "sender", "sender", "");
         let elsewhere = Federate::start_by(&apart, &rtiexec, "receiver", "apart", "");
         rtiexec.until_path(SHARED, 1);
-        elsewhere.goes_on();
+        elsewhere.hears(&[&sender]);
     }
 }
 
@@ -225,7 +226,7 @@ fn who_runs_as_another_user_is_served_by_rtiexec() {
         return;
     }
     let mut rtiexec = Rtiexec::start_by(&[], Some("127.0.0.1:0"), "", &[]);
-    let _sender = Federate::start(&rtiexec, "sender", "sender", "");
+    let sender = Federate::start(&rtiexec, "sender", "sender", "");
     let near = Federate::start(&rtiexec, "receiver", "near", "");
     rtiexec.until_path(SHARED, 1);
     // By its Unix-domain address nobody else gets in.
@@ -238,5 +239,5 @@ fn who_runs_as_another_user_is_served_by_rtiexec() {
     let no_link = "rtiexec (of the other: its link to rtiexec is no Unix-domain one)";
     rtiexec.until_path(no_link, 1);
     rtiexec.until_path(SHARED, 1);
-    [&stranger, &near].into_iter().for_each(Federate::goes_on);
+    all_go_on(&[&sender, &stranger, &near]);
 }

@@ -25,8 +25,8 @@ impl FederateAmbassador for Ears {
     }
 }
 
-/// The program of a federate: it sends numbers, or hears them, or both, and says how far it is, and what is
-/// missing.
+/// The program of a federate: it sends numbers, or hears them, or both, and says of each thousand that it has sent it, or
+/// heard it, and of whom, and if something is missing.
 pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
     let Ok(settings) = std::env::var("NUMBERS_SETTINGS") else {
         return Ok(());
@@ -65,7 +65,7 @@ pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
         rti.subscribe_interaction_class(class, true)
             .map_err(fault)?;
     }
-    println!("joined");
+    println!("joined {}", own.0);
     let mut next = BTreeMap::<u64, u64>::new();
     let (mut number, mut rests) = (0_u64, false);
     let mut kept = (number, next.clone());
@@ -82,7 +82,7 @@ pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
                 rti.evoke_multiple_callbacks(0.0, 0.1).map_err(fault)?;
             }
             if number.is_multiple_of(1000) {
-                println!("on");
+                println!("sent");
             }
             number += 1;
         } else {
@@ -106,7 +106,7 @@ pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
                     }
                     *due += 1;
                     if number.is_multiple_of(1000) {
-                        println!("on");
+                        println!("on {sender}");
                     }
                 }
                 Callback::InitiateFederateSave { .. } => {
@@ -133,6 +133,8 @@ pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
 /// A federate in a process of its own; killed with the test.
 pub struct Federate {
     pub child: Child,
+    role: String,
+    handle: u64,
     says: Receiver<String>,
 }
 
@@ -182,30 +184,87 @@ impl Federate {
                 .map_while(Result::ok)
                 .try_for_each(|line| to.send(line))
         });
-        let federate = Federate { child, says };
+        let mut federate = Federate {
+            child,
+            role: role.to_owned(),
+            handle: 0,
+            says,
+        };
         let joined = std::iter::repeat_with(|| federate.says.recv_timeout(PATIENCE))
             .map_while(Result::ok)
-            .any(|line| line == "joined");
-        joined.then_some(federate)
+            .find_map(|line| Some(line.strip_prefix("joined ")?.to_owned()));
+        federate.handle = joined?.parse().expect("a handle");
+        Some(federate)
     }
 
-    /// It says this so many times from now on, sooner or later.
-    pub fn until(&self, what: &str, times: usize) {
-        let mut said = 0;
-        while said < times {
-            match self.says.recv_timeout(PATIENCE) {
+    /// The next line that it says which is like that, within this time.
+    fn says(&self, is_it: impl Fn(&str) -> bool, patience: Duration) -> Result<String, String> {
+        let end = Instant::now() + patience;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match self.says.recv_timeout(left) {
                 Ok(line) if line == "gap" => panic!("something is missing"),
-                Ok(line) => said += usize::from(line == what),
-                Err(why) => panic!("no {times} x '{what}': {why}"),
+                Ok(line) if is_it(&line) => return Ok(line),
+                // However much it says else.
+                Ok(_) if !left.is_zero() => {}
+                Ok(_) => return Err("it says other things only".into()),
+                Err(why) => return Err(why.to_string()),
             }
         }
     }
 
-    /// Data flows on.
-    pub fn goes_on(&self) {
-        // What it has said before is over.
+    /// It says this so many times from now on, sooner or later.
+    pub fn until(&self, what: &str, times: usize) {
+        for _ in 0..times {
+            let said = self.says(|line| line.split(' ').next() == Some(what), PATIENCE);
+            if let Err(why) = said {
+                panic!("no {times} x '{what}': {why}");
+            }
+        }
+    }
+
+    /// What it has said before is over.
+    fn forget_what_it_said(&self) {
         while self.says.try_recv().is_ok() {}
-        self.until("on", 3);
+    }
+
+    /// It sends more.
+    pub fn sends_on(&self) {
+        self.forget_what_it_said();
+        self.until("sent", 3);
+    }
+
+    /// What each of these sends comes to it.
+    pub fn hears(&self, senders: &[&Federate]) {
+        if let Err(why) = self.tries_to_hear(senders, PATIENCE) {
+            panic!("{why}");
+        }
+    }
+
+    /// The same, if something of one of them comes within this time each.
+    pub fn tries_to_hear(&self, senders: &[&Federate], patience: Duration) -> Result<(), String> {
+        assert!(!senders.is_empty(), "nobody to be heard");
+        let mut missing: BTreeMap<String, u32> = BTreeMap::new();
+        for sender in senders {
+            assert!(sender.is_sender(), "nothing to be heard");
+            missing.insert(format!("on {}", sender.handle), 3);
+        }
+        self.forget_what_it_said();
+        while !missing.is_empty() {
+            let line = self.says(|line| missing.contains_key(line), patience);
+            let line = line.map_err(|why| format!("not {missing:?}: {why}"))?;
+            missing.entry(line.clone()).and_modify(|left| *left -= 1);
+            missing.retain(|_, left| *left > 0);
+        }
+        Ok(())
+    }
+
+    fn is_sender(&self) -> bool {
+        self.role != "receiver"
+    }
+
+    fn is_receiver(&self) -> bool {
+        self.role == "both" || self.role == "receiver"
     }
 
     pub fn signal(&self, name: &str) {
@@ -220,6 +279,20 @@ impl Drop for Federate {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Data flows on: what each of them sends comes to all the others that hear.
+pub fn all_go_on(all: &[&Federate]) {
+    let mut heard = 0;
+    for one in all.iter().filter(|one| one.is_receiver()) {
+        let others = all.iter().filter(|other| other.handle != one.handle);
+        let senders: Vec<_> = others.filter(|other| other.is_sender()).copied().collect();
+        if !senders.is_empty() {
+            one.hears(&senders);
+            heard += senders.len();
+        }
+    }
+    assert!(heard > 0, "nobody to be heard");
 }
 
 pub struct Rtiexec {
@@ -373,7 +446,7 @@ pub fn are_restored(rtiexec: &Rtiexec, way: &str) {
         });
     };
     rtiexec.until_path(way, 2);
-    near.goes_on();
+    near.hears(&[&sender]);
     keeper.request_federation_save("here", None).unwrap();
     until_heard("initiateFederateSave");
     keeper.federate_save_begun().unwrap();
@@ -381,7 +454,7 @@ pub fn are_restored(rtiexec: &Rtiexec, way: &str) {
     until_heard("federationSaved");
     federates.iter().for_each(|f| f.until("federationSaved", 1));
     for _ in 0..3 {
-        near.goes_on();
+        near.hears(&[&sender]);
         rtiexec.until_path(way, 2);
         keeper.request_federation_restore("here").unwrap();
         until_heard("initiateFederateRestore");
@@ -392,7 +465,7 @@ pub fn are_restored(rtiexec: &Rtiexec, way: &str) {
             .for_each(|f| f.until("federationRestored", 1));
         rtiexec.until_path(way, 2);
     }
-    near.goes_on();
+    near.hears(&[&sender]);
     keeper
         .resign_federation_execution(starling::ResignAction::NoAction)
         .unwrap();
