@@ -848,6 +848,10 @@ fn whoever_sends_to_a_group_holds_up_no_link() {
             after,
             body: DataBody::Interaction { class, payload },
         };
+        let mut large = foreign.clone();
+        if let DataBody::Interaction { payload, .. } = &mut large.body {
+            payload.tag = &[0; 5_000];
+        }
         // What it has heard last, as if more had been sent before it.
         let mut forged = heard[..34].to_vec();
         let more = if what == 4 { 1 << 63 } else { 100 };
@@ -865,6 +869,20 @@ fn whoever_sends_to_a_group_holds_up_no_link() {
             assert!(stranger.send_to(&forged, group.into()));
             receiver.evoke();
         }
+        // Of what waits for good there is an end.
+        for count in (1..40).filter(|_| index == u64::MAX) {
+            forged.truncate(34);
+            forged[18..26].copy_from_slice(&(before + 10 * count).to_le_bytes());
+            (0..10).for_each(|_| put_data(&mut forged, &large));
+            assert!(stranger.send_to(&forged, group.into()));
+            receiver.evoke();
+        }
+        let held = || {
+            let links = receiver.links();
+            let state = links.lock();
+            state.lrc.federate().unwrap().held_bytes(own)
+        };
+        assert!(held() < (1 << 20) + 10_000, "{}", held());
         for number in 1..100 {
             sender.send(1, number, 4);
         }
@@ -878,6 +896,9 @@ fn whoever_sends_to_a_group_holds_up_no_link() {
             }
             expected.is_empty()
         });
+        if index == u64::MAX {
+            assert!(held() > 1 << 19, "{}: too little was forged", held());
+        }
         until("best effort comes", || {
             sender.evoke();
             sender.send(0, 5, 4);

@@ -684,11 +684,12 @@ fn what_finds_its_link_full_is_confirmed_once_it_takes_something() {
 fn of_who_has_died_all_is_taken_that_has_come() {
     let rtiexec = linking();
     let sender = Member::evoked(&rtiexec, DIRECT);
-    let alone = format!("{DIRECT};callbacks.io=single-threaded");
+    // It reads link and stream in turn.
+    let alone = format!("{DIRECT};callbacks.io=single-threaded;callbacks.spin_us=0");
     let receiver = Member::evoked(&rtiexec, &alone);
     subscribe(&sender, &[&receiver]);
     sender.until_direct(1);
-    sender.send(0, 400_000);
+    sender.send(0, 900_000);
     sender.send(1, 4);
     let links = sender.links();
     until("the system has it all", || {
