@@ -781,7 +781,7 @@ def test_two_runs_are_compared(tmp_path, rounds):
     for name, factor in (("one", "1"), ("two", "3")):
         (tmp_path / name).mkdir()
         text = (
-            sequence("good", test=WHOLE.replace("[8, 100]", "8"))
+            sequence("good", test=WHOLE.replace("[8, 100]", "8") + "loop_version = 3\n")
             .replace("samples = 3", "samples = 2")
             .replace('name = "s"', f'name = "s"\nrounds = {rounds}')
             .replace(
