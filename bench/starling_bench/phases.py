@@ -93,6 +93,7 @@ def beside(
         said += (
             f"In {len(beats)} flows to polled federates delivery times rise and fall with the "
             f"phase of the two timers, which goes through a turn once in {min(beats):.3g} to "
-            f"{max(beats):.3g} s because their rates were made to differ: that is taken off before."
+            f"{max(beats):.3g} s because their rates were made to differ: that is taken off "
+            "before, to some hundredths of a turn."
         )
     return found, said

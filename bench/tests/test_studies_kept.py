@@ -134,7 +134,9 @@ def test_best_effort_of_the_range_can_be_lost_and_an_lrc_is_one(name):
     summaries = there(name)
     assert transports.by_reliable_links(summaries) == ""
     for s in summaries:
-        assert s["phase_gap"] <= phases.GAP_MAX and s["lrc_ms"] is not None
+        assert (s["phase_gap"] <= phases.GAP_MAX) == (s["lrc_ms"] is not None)
+    # Of ten timers two meet at steps of a fifteenth of a turn where updates come at 60 Hz.
+    assert sum(s["lrc_ms"] is not None for s in summaries) >= 0.95 * len(summaries)
     by = {(s["transport"], s["adapter"]) for s in summaries if s["way"]}
     assert by == {(s["transport"], s["adapter"]) for s in summaries}
 
