@@ -26,7 +26,7 @@ double const kLastWordsS = 2;
 // What an RTI may take beyond the time-out for joining, to start a server for example.
 double const kStartS = 15;
 // How long the RTI may have to wait while the manager is listened to.
-double const kManagerS = 0.002;
+double const kManagerS = 0.05;
 // What a state is that names the libraries of a federate.
 std::string const kLibraries = "libraries ";
 
@@ -402,7 +402,8 @@ void Federate::waitForManager() {
         if (!pipe_.connected()) throw Failure("the manager has gone");
         // Its word is acted on at once: a federate that sleeps on begins its sample cold.
         pipe_.await(kManagerS);
-        pump(0);
+        // One callback each, so that what others say does not pile up.
+        for (std::size_t n = 0; n <= peers_.size(); ++n) pump(0);
         readPipe();
     }
 }
