@@ -335,7 +335,7 @@ campaign-ec1-phase1: setup-bench venv ec1
 
 # Both want an idle machine. As root the campaign has two systems, too (network namespaces). What takes
 # longer than AT_MOST is ended: a campaign keeps what there is and can be resumed. COMPARISONS are of an
-# RTI with itself. What they show is committed by `make keep-rtibm RUN=build/bench/campaign-...`.
+# RTI with itself. What they show, of one commit, is committed by `make keep-rtibm RUN=build/bench/campaign-...`.
 .PHONY: campaign-rtibm rtibm-figures keep-rtibm
 COMPARISONS ?= 40
 FIGURES := $(BUILD)/bench/rtibm-figures.txt
