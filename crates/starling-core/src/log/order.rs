@@ -843,8 +843,6 @@ mod tests {
         assert_eq!(ordering.take_ahead().len(), 1);
     }
 
-    /// Each is put in its place by a few comparisons, whatever the order in which all come: half of what stands
-    /// there is not moved for each.
     #[test]
     fn what_waits_stands_in_its_order_however_it_came() {
         const FRAMES: u64 = 20_000;
