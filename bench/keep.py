@@ -48,12 +48,12 @@ def commit(said: str, where: Path) -> str:
 
 
 def main(run: Path, to: Path, *more: str) -> None:
-    """Copies them into a new directory. What begins with a commit is of the run's."""
+    """Copies them into a new directory. Other files begin with their commit, which is the run's."""
     kept = about(run)
     measured = commit(kept.get("commit", "unknown"), run)
     for file in map(Path, more):
         first = file.read_text(encoding="utf-8").partition("\n")[0]
-        own = commit(first.removeprefix("commit "), file) if first.startswith("commit") else ""
+        own = commit(first.removeprefix("commit "), file)
         if not (own.startswith(measured) or measured.startswith(own)):
             sys.exit(
                 f"keep: {file} is of commit {own}, and {run} of {measured}: measure both of one"

@@ -45,6 +45,7 @@ def test_a_run_and_figures_of_one_commit_are_kept(tmp_path, commit):
         (f"{COMMIT}-dirty", None, "is of commit '8718cb5ad0f1-dirty'"),
         ("unknown", None, "is of commit 'unknown'"),
         (COMMIT, "commit 0123456789ab", "is of commit 0123456789ab, and"),
+        (COMMIT, "sender: 86", "figures.txt is of commit 'sender: 86'"),
         (COMMIT, f"commit {COMMIT}-dirty", "figures.txt is of commit '8718cb5ad0f1-dirty'"),
     ],
 )
