@@ -311,7 +311,7 @@ scale: venv
 
 # Phase II of EC1: on sockets (which is phase 0) and Starling 480 configurations each, half an hour; and of one to one,
 # each a run with a report of its own: sites 40 minutes and tunnels, ten entities only, 10 (both root), bundling 8,
-# conflation 20, scheduling 16, middleware (Cyclone DDS beside both) 12. phase1, who reaches whom, 2. ONLY=40-79 takes some
+# conflation 25, scheduling 16, middleware (Cyclone DDS beside both) 12. phase1, who reaches whom, 2. ONLY=40-79 takes some
 # configurations, RESUME=DIR goes on with a run that was interrupted. What they show is committed by `make keep-ec1
 # RUN=build/bench/ec1-sites-...`.
 EC1S := $(addprefix campaign-ec1,$(addprefix -,sites tunnels bundling conflation scheduling middleware))

@@ -25,6 +25,12 @@ Progress = Callable[[dict], None]
 SLACK_S = 20.0
 _READ = "read the logs of its federates, then `resume` the run"
 _TEXT_MAX = 1000
+# Why the RTI's command may not answer.
+_UNASKED = (BenchError, OSError, ValueError, TimeoutError)
+
+
+def _why(e: Exception) -> str:
+    return getattr(e, "what", "") or getattr(e, "strerror", "") or str(e) or type(e).__name__
 
 
 # Of libraries that a federate has loaded.
@@ -287,27 +293,44 @@ class There:
         asked = str(self.master.test) in self._ways
         if not self._status or not self._status.status or (asked and not counts):
             return
-        command, env = self._status.status, self._status.env
-        # Counts are needed, also over a bad link.
-        patience_s = (5 if counts else 1) * GRACE_S
         try:
-            if site := self._place.site:
-                said = await asyncio.wait_for(site.said(command, env), patience_s)
-            else:
-                said = await asyncio.wait_for(output(command, env, self._place.space), patience_s)
-            ways = [dataclasses.asdict(way) for way in self._adapter.ways(said, env)]
-            replaced = self._adapter.replaced(said)
-        except (BenchError, OSError, ValueError, TimeoutError) as e:
-            ways, replaced = [], {}
-            why = getattr(e, "what", "") or getattr(e, "strerror", "") or str(e) or type(e).__name__
-            if counts:
-                what = f"what it has replaced of late data could not be asked of the RTI: {why}"
-                raise BenchError("STL-RUN-007", what, self.master.at, _READ) from None
-            self.master.note(f"by what ways data went could not be asked: {why}")
+            said = await self._said(self._status)
+            ways = [dataclasses.asdict(way) for way in self._adapter.ways(said, self._status.env)]
+        except _UNASKED as e:
+            ways = []
+            self.master.note(f"by what ways data went could not be asked: {_why(e)}")
         if ways or not asked:
             self._ways[str(self.master.test)] = ways
-        if counts:
-            self.master.counted(replaced)
+        if not counts:
+            return
+        try:
+            # They are needed, also over a bad link.
+            replaced = await asyncio.wait_for(self._replaced(self._status), 5 * GRACE_S)
+        except _UNASKED as e:
+            what = f"how many of the values the RTI has replaced could not be asked: {_why(e)}"
+            raise BenchError("STL-RUN-007", what, self.master.at, _READ) from None
+        self.master.counted(replaced)
+
+    async def _said(self, status: Prepared) -> str:
+        """What the RTI's command says now."""
+        command, env = status.status, status.env
+        if site := self._place.site:
+            return await asyncio.wait_for(site.said(command, env), GRACE_S)
+        return await asyncio.wait_for(output(command, env, self._place.space), GRACE_S)
+
+    async def _replaced(self, status: Prepared) -> dict[str, int]:
+        """By federate. Each tells its counts once a second if it has called a service since, which
+        the master sees to: the RTI is asked until each has told them after the first answer."""
+        first: dict[str, tuple[int, int]] | None = None
+        while True:
+            try:
+                now = self._adapter.replaced(await self._said(status))
+            except TimeoutError:
+                continue  # over a bad link; whoever calls this bounds it
+            first = now if first is None else first
+            if all(now.get(name, told)[0] != told[0] for name, told in first.items()):
+                return {name: replaced for name, (_, replaced) in now.items()}
+            await asyncio.sleep(0.1)
 
     async def bring_rest(self) -> None:
         """What of it can be had soon: something has failed, and that is told."""

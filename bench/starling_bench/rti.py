@@ -204,9 +204,10 @@ class Adapter:
         said something else."""
         return []
 
-    def replaced(self, said: str) -> dict[str, int]:
-        """By federate, how many of the values that came there newer ones have replaced so far, as
-        the same command says; nothing if it does not. ValueError if it said something else."""
+    def replaced(self, said: str) -> dict[str, tuple[int, int]]:
+        """What each federate told the RTI last, as the same command says: how many services it had
+        called, and how many of the values that came newer ones had replaced; nothing if it does not
+        say. ValueError if it said something else."""
         return {}
 
     def way(self) -> tuple[str, bool] | None:
@@ -303,10 +304,10 @@ class Starling(Adapter):
         """Its command, of the same install tree as its libraries."""
         return (root or Path("/nowhere")) / "bin" / "starling"
 
-    def replaced(self, said: str) -> dict[str, int]:
+    def replaced(self, said: str) -> dict[str, tuple[int, int]]:
         try:
             every = [f for one in json.loads(said)["federations"] for f in one["federates"]]
-            return {f["name"]: int(f["counters"]["conflated"]) for f in every}
+            return {f["name"]: (int(f["calls"]), int(f["counters"]["conflated"])) for f in every}
         except (KeyError, TypeError, ValueError) as e:
             raise ValueError(f"no status of Starling: {e!r}") from None
 

@@ -1,5 +1,7 @@
 """EC1: its configurations, plans, and what small runs of its phases give."""
 
+import asyncio
+import json
 import os
 import socket
 import struct
@@ -16,7 +18,7 @@ from test_network import possible
 from test_standin import STANDIN_ROOT
 from test_standin import server as server  # the fixture
 
-from starling_bench import flows, plan, updates
+from starling_bench import flows, follow, plan, rti, updates
 from starling_bench.errors import BenchError
 from starling_bench.planned import Wanted
 from starling_bench.studies.ec1 import STUDY, plans
@@ -221,6 +223,21 @@ def test_what_newer_updates_replaced_is_told_from_what_was_lost():
         before += missing
         assert 0 <= shares[-1] <= missing
     assert sum(shares) == 61
+
+
+def test_counts_of_before_are_not_taken_for_those_of_after():
+    """Federates tell them once a second: what the RTI says at once may lack the sample."""
+    told = [{"pub1": (3, 0), "sub1": (5, 1)}, {"pub1": (4, 0), "sub1": (5, 1)},
+            {"pub1": (4, 0), "sub1": (6, 9)}]  # fmt: skip
+
+    async def said(status) -> str:
+        every = [{"name": n, "calls": c, "counters": {"conflated": r}}
+                 for n, (c, r) in told.pop(0).items()]  # fmt: skip
+        return json.dumps({"federations": [{"federates": every}]})
+
+    there = object.__new__(follow.There)
+    there._adapter, there._said = rti.ADAPTERS["starling"](), said
+    assert asyncio.run(there._replaced(None)) == {"pub1": 0, "sub1": 9} and not told
 
 
 @pytest.mark.long
