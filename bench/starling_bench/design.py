@@ -271,7 +271,8 @@ def write(
             "STL-DES-003", "a design's base has one sequence, its executions at the end", str(base),
             exit_code=USAGE,
         )  # fmt: skip
-    head = re.sub(r"(?m)^\s*blocks_seed\s*=.*\n", "", head)
+    # Its blocks are its rounds.
+    head = re.sub(r"(?m)^\s*(blocks_seed|rounds)\s*=.*\n", "", head)
     head = head.replace("[[sequence]]", f"[[sequence]]\nblocks_seed = {seed}")
     lines = [f"# Designed: {what}.", head.rstrip()]
     for n, points in enumerate(blocks, 1):
