@@ -340,6 +340,14 @@ def wires(directory: Path) -> dict[int, Wire]:
     return _wires(directory, tuple((path, path.stat().st_size) for path in files))
 
 
+def by_way(summaries: list[dict]) -> dict[tuple[str, str, str], list[dict]]:
+    """The tests of a way: sequence, kind, transport; first those whose packets were found."""
+    found: dict[tuple[str, str, str], list[dict]] = {}
+    for s in sorted(summaries, key=lambda s: not s["wire"]):
+        found.setdefault((s["sequence"], s["kind"], s["transport"]), []).append(s)
+    return found
+
+
 def seen_alike(summaries: list[dict], group: list[dict]) -> list[dict]:
     """Tests like those of a group whose packets were seen, by the same way if there are such; else
     the group."""

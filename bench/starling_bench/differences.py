@@ -43,6 +43,14 @@ class Difference:
         return compare.sentence(self.one, self.other, self.found, self.more_is_faster, self.of)
 
 
+def measured_so(s: dict) -> str:
+    """How a test was measured, which only tests that were measured alike share: of one sample
+    packets alone say something, and a call that is counted has no time to speak of."""
+    if s["setting"]["samples"] == 1:
+        return s["sequence"]
+    return "counted" if s["sequence"].startswith("counted") else ""
+
+
 def on(s: dict) -> str:
     """On what a test ran: the sequence, and the RTI's own name."""
     return f"{s['sequence']} ({s['rti']})" if s["rti"] else s["sequence"]

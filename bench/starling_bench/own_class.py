@@ -71,6 +71,18 @@ def words(own: dict, combined: dict, samples: str, mode: str, rate_hz: float) ->
     return said
 
 
+def side_by_side(group: list[dict], samples: str) -> list[str]:
+    """Of a class of somebody's own: all its attributes beside the same bytes in one."""
+    said = []
+    most = max((s["attributes"] for s in group), default=0)
+    for mode in dict.fromkeys(s["mode"] for s in group):
+        at = {s["layout"]: s for s in group if (s["attributes"], s["mode"]) == (most, mode)}
+        if len(at) == 2:
+            rate = at["own"]["setting"].get("rate_hz", 0)
+            said += words(at["own"], at["combined"], samples, mode, rate)
+    return said
+
+
 def _enumerators(model: ObjectModel, found: Class, every: list[DataType], name: str) -> list[str]:
     """Those of a field of a class, or of a record that one of them holds; of a variant record those
     of its discriminant."""

@@ -5,6 +5,7 @@ import pytest
 
 from starling_bench.choice import Evidence, recommend
 from starling_bench.estimates import Estimate, fit, more
+from starling_bench.own_class import side_by_side
 from starling_bench.source import Ease, ease
 from starling_bench.studies.fomcost import analysis
 from starling_bench.studies.fomcost.fields import COMBINED, MODES
@@ -169,7 +170,7 @@ def test_of_a_class_of_ones_own_rate_and_cost_are_told():
     ]
     mine[0]["setting"] = {"rate_hz": 1000.0}
     mine[0]["call_mean_us"] = {"mean": 12.5}
-    said = analysis.own(mine)
+    said = side_by_side(mine, analysis.measured(mine))
     assert said[0].startswith("its 4 values of 60 bytes cost 20 % (20 to 20) more of a call")
     assert said[1] == ("at 1000 updates/s the calls take 1.2 % of a CPU, the values 60 kB/s")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from starling_bench import named, phases, plan, transports
+from starling_bench import capture, named, phases, plan, transports
 from starling_bench.equivalence import repeated
 from starling_bench.flow_points import points
 from starling_bench.studies import fomcost
@@ -222,7 +222,7 @@ def test_an_attributes_cost_is_known_or_none_is_found():
     """In instructions with an interval no wider than 15 % of its value to either side. A time hangs
     on the machine's other work: where its interval is wider the report says so."""
     summaries = there("fomcost/campaign")
-    groups = analysis.groups(summaries)
+    groups = capture.by_way(summaries)
     page = html.unescape((KEPT / "fomcost/campaign" / "report.html").read_text())
     counted = set()
     for (sequence, kind, transport), group in groups.items():

@@ -6,8 +6,7 @@ from ...variables import PAIR, RTI, SEQUENCE, Variable, Variables
 
 def label(s: dict) -> str:
     """Configuration and topology."""
-    number = s["configuration"]
-    number = f"{number}: " if number is not None and number >= 0 else ""
+    number = "" if (n := s["configuration"]) is None or n < 0 else f"{n}: "
     return (
         f"{s['topology']} {number}{s['entities']} x {s['rate']:g} Hz x {s['payload']} B, "
         f"{s['transport'].replace('_', ' ')}"

@@ -6,23 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from ...capture import seen_alike
+from ...capture import by_way, seen_alike
 from ...choice import Evidence, recommend
 from ...estimates import Estimate, Fit, fit, more
-from ...own_class import words
+from ...own_class import side_by_side
 from ...source import Ease, ease
 from .fields import COMBINED, MODES
 
 TWELVE = (1, 12)  # an attribute, with its bytes
 WIDTH_MAX = 0.15  # half of its interval, in parts of its value: of what is well known
-
-
-def groups(summaries: list[dict]) -> dict[tuple[str, str, str], list[dict]]:
-    """The tests of a way: sequence, kind, transport; first those whose packets were found."""
-    found: dict[tuple[str, str, str], list[dict]] = {}
-    for s in sorted(summaries, key=lambda s: not s["wire"]):
-        found.setdefault((s["sequence"], s["kind"], s["transport"]), []).append(s)
-    return found
 
 
 def measured(group: list[dict]) -> str:
@@ -82,7 +74,7 @@ def evidence(group: list[dict], wire: list[dict]) -> tuple[dict[str, Evidence], 
 def sentences(summaries: list[dict]) -> list[str]:
     """What a run says, way by way. Where packets were captured, few updates were sent."""
     out = []
-    for (sequence, kind, transport), group in groups(summaries).items():
+    for (sequence, kind, transport), group in by_way(summaries).items():
         if group[0]["wire"]:
             continue
         unit, said = f" {measured(group)}", []
@@ -97,19 +89,7 @@ def sentences(summaries: list[dict]) -> list[str]:
                         "(published: 7.5 and 6.5 %)")  # fmt: skip
         layouts, several = evidence(group, seen_alike(summaries, group))
         said += recommend(layouts, several) if layouts else []
-        said += own(series(group, "own"))
+        said += side_by_side(series(group, "own"), measured(group))
         title = f"{sequence}, {kind}, {transport.replace('_', ' ')}: "
         out += [f"{title}{text}." for text in said]
     return out
-
-
-def own(group: list[dict]) -> list[str]:
-    """Of a class of somebody's own: all its attributes beside the same bytes in one."""
-    said = []
-    most = max((s["attributes"] for s in group), default=0)
-    for mode in dict.fromkeys(s["mode"] for s in group):
-        at = {s["layout"]: s for s in group if (s["attributes"], s["mode"]) == (most, mode)}
-        if len(at) == 2:
-            rate = at["own"]["setting"].get("rate_hz", 0)
-            said += words(at["own"], at["combined"], measured(group), mode, rate)
-    return said

@@ -26,7 +26,7 @@ def write(store: Store, summaries: list[dict]) -> None:
     words = "".join(f"<li>{escape(line)}</li>" for line in analysis.sentences(summaries))
     body = [report.verdict(store, text, bad=bad), f"<h2>In words</h2><ul>{words}</ul>",
             *report.notes(store)]  # fmt: skip
-    groups = analysis.groups(summaries)
+    groups = capture.by_way(summaries)
     # Packets stand in the figures of the ways whose they are.
     drawn_beside = {id(s) for g in groups.values() if not g[0]["wire"]
                     for s in capture.seen_alike(summaries, g)}  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import callgrind, stats
 from ...capture import Wire
-from ...differences import WHERE, Question, on
+from ...differences import WHERE, Question, measured_so, on
 from ...errors import BenchError
 from ...store import Store
 from ...study import Columns
@@ -52,17 +52,7 @@ VARIABLES = Variables(
     WHERE,
     label,
 )
-
-
-def _manner(s: dict) -> str:
-    """Compared are only tests that were measured alike: of one sample packets alone say something,
-    and a call that is counted has no time to speak of."""
-    if s["setting"]["samples"] == 1:
-        return s["sequence"]
-    return "counted" if s["sequence"].startswith("counted") else ""
-
-
-QUESTIONS = (Question(on, within=_manner),)
+QUESTIONS = (Question(on, within=measured_so),)
 
 
 def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
