@@ -850,7 +850,7 @@ fn whoever_sends_to_a_group_holds_up_no_link() {
             after,
             body: DataBody::Interaction { class, payload },
         };
-        let mut large = foreign.clone();
+        let mut large = foreign;
         if let DataBody::Interaction { payload, .. } = &mut large.body {
             payload.tag = &[0; 5_000];
         }
