@@ -121,7 +121,7 @@ SIZES = (8, 100, 5_000)
 MESSAGES = {"round trip": (4_200, 8_000), "one way": (40_000, 120_000)}
 MORE = {"system calls": 0.05, "instructions": 40.0}
 # Of each program and length.
-RUNS = 3
+RUNS = 5
 # One way both send so many together, but not more bytes.
 TOGETHER, BATCH = 1_000, 65_536
 

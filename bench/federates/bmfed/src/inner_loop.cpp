@@ -42,7 +42,6 @@ InnerLoop::InnerLoop(RtiProxy& rti, TestDescription const& test, std::string con
       calls_(std::move(calls)),
       sends_(test.objects() ? Tree::sendObj : Tree::sendInt),
       returnsWith_(test.objects() ? Tree::returnObj : Tree::returnInt),
-      oneWay_(!test.latency()),
       losesPlaces_(!test.reliable && test.latency() && test.outstandingMax > 0) {
     counted_.fill(&nobody_);
     int const discoveries = test_.objects() ? test_.types * test_.instances : 0;
@@ -169,16 +168,9 @@ void InnerLoop::arrived(bench::Arrival const& arrival) {
     Role& role = *counted_[arrival.topic];
     if (!role.seen.follows(arrival.stamp)) return notCounted(arrival);
     role.seen.put(arrival.stamp);
+    ++arrivals_;
     ++role.result.received;
     role.result.cameReliably += arrival.reliable ? 1 : 0;
-}
-
-// What has arrived, of any kind: it grows with that. What goes one way is not counted twice.
-inline std::uint64_t InnerLoop::arrivals() const {
-    std::uint64_t all = arrivals_;
-    if (!oneWay_) return all;
-    for (auto const& role : roles_) all += role.result.received;
-    return all;
 }
 
 // Of a federate's only role, reliably: round trips, or what was sent back.
@@ -273,9 +265,9 @@ void InnerLoop::waitOnce() {
 }
 
 // What has come since the last time came at the latest now.
-void InnerLoop::note(std::uint64_t now, std::uint64_t all) {
-    if (all == noted_) return;
-    noted_ = all;
+void InnerLoop::note(std::uint64_t now) {
+    if (arrivals_ == noted_) return;
+    noted_ = arrivals_;
     for (auto& role : roles_) {
         std::uint64_t const received = role.result.received;
         bool const more = received != role.noted && received < role.expected;
@@ -285,16 +277,14 @@ void InnerLoop::note(std::uint64_t now, std::uint64_t all) {
 }
 
 // A wait, unless something comes while answers are given, with what arrived in it.
-std::uint64_t InnerLoop::pause() {
-    std::uint64_t const before = arrivals();
+void InnerLoop::pause() {
+    std::uint64_t const before = arrivals_;
     housekeeping(lookedNs_);
     flushReturns();
-    if (arrivals() == before) waitOnce();
+    if (arrivals_ == before) waitOnce();
     flushReturns();
     lookedNs_ = nowNs();
-    std::uint64_t const all = arrivals();
-    note(lookedNs_, all);
-    return all;
+    note(lookedNs_);
 }
 
 // Version 3's wait. Who does nothing but return looks less often at the clock and whether the
@@ -316,12 +306,13 @@ inline void InnerLoop::hear() {
 // Waits until `done`. False: nothing has arrived for the time-out, the rest is lost.
 template <class Done, class Patience>
 bool InnerLoop::await(Done done, Patience patienceNs) {
-    std::uint64_t seen = arrivals() + (over_ ? 1 : 0);
+    auto const progress = [this] { return arrivals_ + (over_ ? 1 : 0); };
+    std::uint64_t seen = progress();
     std::uint64_t sinceNs = 0;  // the end of the first wait: the time-out is of silence
     while (!done()) {
-        std::uint64_t const now = pause() + (over_ ? 1 : 0);
-        if (now != seen || sinceNs == 0) {
-            seen = now;
+        pause();
+        if (progress() != seen || sinceNs == 0) {
+            seen = progress();
             sinceNs = lookedNs_;
         } else if (lookedNs_ - sinceNs > patienceNs()) {
             return false;
@@ -366,15 +357,14 @@ void InnerLoop::awaitRest() {
 void InnerLoop::flushAndDrain() {
     rti_.flush();
     flushReturns();
-    std::uint64_t const all = arrivals();
-    if (all != noted_) note(lookedNs_ = nowNs(), all);
+    if (arrivals_ != noted_) note(lookedNs_ = nowNs());
     if (!test_.latency()) return;
     if (test_.outstandingMax > 0) return awaitReturns();
     std::uint64_t before;
     do {
-        before = arrivals();
+        before = arrivals_;
         pause();
-    } while (arrivals() != before);
+    } while (arrivals_ != before);
 }
 
 // One round trip under way, each message flushed by itself: what is usual is one call.
@@ -536,7 +526,7 @@ void InnerLoop::warmUp() {
 
 std::vector<PartResult> InnerLoop::run() {
     pulseNs_ = lookedNs_ = nowNs();
-    note(lookedNs_, arrivals());
+    note(lookedNs_);
     warmUp();
     std::uint64_t const beginNs = nowNs();
     send();

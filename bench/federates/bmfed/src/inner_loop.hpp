@@ -82,7 +82,6 @@ private:
     void subscribe(ClassUse const& use, Role& role, bool returned, int type);
     void warmUp();
     void send();
-    std::uint64_t arrivals() const;
     void ask();
     void askOne(Role& role, std::size_t item);
     void askAlone(Role& role);
@@ -97,8 +96,8 @@ private:
     void planAnswers();
     void hear();
     void waitOnce();
-    void note(std::uint64_t now, std::uint64_t all);
-    std::uint64_t pause();
+    void note(std::uint64_t now);
+    void pause();
     template <class Done, class Patience>
     bool await(Done done, Patience patience);
     void awaitRest();
@@ -124,11 +123,10 @@ private:
     bench::Answers returns_;
     std::size_t rounds_ = 0;  // of a federate that does nothing but return, between two looks
     std::uint16_t tag_ = 0;
-    bool silent_ = false;  // data stopped coming; the sample is over
-    bool over_ = false;    // all was sent
-    bool const oneWay_;
-    std::uint64_t arrivals_ = 0;     // but for what goes one way as it should
-    std::uint64_t noted_ = 0;        // of all, when it was last noted when they came
+    bool silent_ = false;            // data stopped coming; the sample is over
+    bool over_ = false;              // all was sent
+    std::uint64_t arrivals_ = 0;     // of any kind: progress
+    std::uint64_t noted_ = 0;        // of these, when it was last noted when they came
     std::uint64_t outstanding_ = 0;  // round trips under way
     // Where some may be lost and so many only may be under way: which these are.
     bool const losesPlaces_;
