@@ -66,6 +66,11 @@ def test_what_comes_with_an_answer_needs_no_wait():
     assert (said["parts"][0]["received"], said["waits"]) == (2, 1)
 
 
+def test_what_comes_last_is_answered_though_nothing_is_waited_for_any_more():
+    said = play("comes with a word")
+    assert (said["parts"][0]["received"], said["returned"]) == (1, 1)
+
+
 def test_a_lost_round_trip_of_best_effort_loses_no_other():
     said = play("a fifth is lost")
     (part,) = said["parts"]

@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -178,11 +177,10 @@ def test_a_subordinate_that_can_not_have_it_says_so(tmp_path):
     common = [BMFED, "--fom", FOM, "--adapter", "udp", "--local-settings", meet]
     test = {"kind": "OWIT", "transport": "best_effort", "instances": 1_000_000, "buffers": 32,
             "bytes": 2_000, "loop": 3}  # fmt: skip
-    with subprocess.Popen([BMFED.replace("bmfed/bmfed", "bmfed/bench-meet"), meet]) as place:
+    place = [BMFED.replace("bmfed/bmfed", "bmfed/bench-meet"), meet]
+    with subprocess.Popen(place, text=True, stdout=subprocess.PIPE) as place:
         try:
-            while not (tmp_path / "meet").exists():
-                assert place.poll() is None
-                time.sleep(0.01)
+            assert place.stdout.readline().startswith("ready ")
             master, other = (
                 subprocess.Popen([*common, "--name", name, *more], text=True,
                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -534,6 +534,9 @@ std::vector<PartResult> InnerLoop::run() {
     // All of a short sample may have come together with the word to begin: then nothing is awaited.
     flushReturns();
     if (!silent_ || !test_.reliable) awaitRest();
+    // The last may have come while others were told something: whoever sent it waits for the
+    // answer.
+    flushReturns();
 
     std::vector<PartResult> parts;
     for (auto& role : roles_) {

@@ -173,6 +173,24 @@ Json comesWithAnAnswer() {
     return {{"parts", parts}, {"waits", play.endpoint.waits}};
 }
 
+// Federate "c" returns one message of best effort, which comes while others are told something; how
+// many it has returned.
+Json comesWithAWord() {
+    Play play;
+    play.test.kind = bmfed::TestKind::rtol;
+    play.test.reliable = false;
+    play.test.updates = 1;
+    play.test.outstandingMax = 1;
+    play.test.pairs = {{"a", "c", {}}};
+    int returned = 0, words = 0;
+    play.endpoint.onSend = [&](std::uint64_t) { ++returned; };
+    play.calls.meanwhile = [&] {
+        if (++words == 1) play.endpoint.give(0, bench::makeStamp(1, 1));
+    };
+    Json const parts = play.run();
+    return {{"parts", parts}, {"returned", returned}};
+}
+
 // Federate "c" sends round trips of best effort, of which those are lost that `lost` says; how
 // often it said that all was sent.
 Json losesTrips(std::function<bool(std::uint64_t)> const& lost) {
@@ -357,6 +375,7 @@ int main(int argc, char** argv) {
         {"doubled and lost", doubledAndLost},
         {"comes while sending", comesWhileSending},
         {"comes with an answer", comesWithAnAnswer},
+        {"comes with a word", comesWithAWord},
         {"a fifth is lost", [] { return losesTrips([](std::uint64_t n) { return n % 5 == 0; }); }},
         {"all is lost", [] { return losesTrips([](std::uint64_t) { return true; }); }},
         {"three of four are lost", losesPlaces},
