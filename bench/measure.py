@@ -119,7 +119,7 @@ samples = 1"""
 SIZES = (8, 100, 5_000)
 # Round trips that are kept take as much memory for both lengths.
 MESSAGES = {"round trip": (4_200, 8_000), "one way": (40_000, 120_000)}
-# Instructions are whole ones; the rest of a hundredth or two is what waits add to each message.
+# 40 instructions are allowed: whole ones, as what waits add to each message is a part of one.
 MORE = {"system calls": 0.05, "instructions": 40.49}
 # Of each program and length.
 RUNS = 5
