@@ -349,7 +349,7 @@ campaign-rtibm: setup-bench venv bmfed standin
 rtibm-figures: AT_MOST ?= 30m
 rtibm-figures: setup-bench venv bmfed standin limits
 	@mkdir -p $(BUILD)/bench
-	{ echo "commit $$(git --no-optional-locks describe --always --dirty --abbrev=12 --exclude='*')"; for what in cost plain wrong same; do \
+	{ echo "commit $$(git --no-optional-locks describe --always --dirty --abbrev=12 --exclude='*')"; for what in cost plain time wrong same; do \
 	    timeout -k 60 $(AT_MOST) $(VENV)/bin/python bench/measure.py $$what --rti-root $(BUILD)/stage \
 	        --standin-root $(BUILD)/standin --bmfed $(BUILD)/bmfed/bmfed \
 	        --raw $(BUILD)/bmfed/bench-raw --times $(COMPARISONS) || echo "$$what: failed"; \

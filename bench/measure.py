@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What RTIBM must show of itself: `make rtibm-figures` runs all of it; it needs an idle machine.
 
-    measure.py cost|plain|wrong|same --rti-root DIR --standin-root DIR --bmfed FILE --raw FILE
+    measure.py cost|plain|time|wrong|same --rti-root DIR --standin-root DIR --bmfed FILE --raw FILE
                [--times 40]
 
 cost   instructions per update outside the RTI, in sender and receiver (callgrind, the difference of
@@ -9,6 +9,7 @@ cost   instructions per update outside the RTI, in sender and receiver (callgrin
 plain  system calls and instructions per message on plain TCP, beside a program of its own
        (bench-raw) that, one way, reads the clock for each message, too: round trip and one way,
        8 B, 100 B, 5 kB; needs strace
+time   the same in time, in turns (A B B A), where the plain program stays the same as itself
 wrong  the stand-in RTI losing 1 % and delaying 2 ms is measured as such
 same   the same RTI against itself: how often it is called different
 
@@ -17,6 +18,8 @@ Exit code 1: a figure is beyond its bound.
 
 import argparse
 import itertools
+import json
+import math
 import re
 import subprocess
 import sys
@@ -119,8 +122,7 @@ samples = 1"""
 SIZES = (8, 100, 5_000)
 # Round trips that are kept take as much memory for both lengths.
 MESSAGES = {"round trip": (4_200, 8_000), "one way": (40_000, 120_000)}
-# 40 instructions are allowed: whole ones, as what waits add to each message is a part of one.
-MORE = {"system calls": 0.05, "instructions": 40.49}
+MORE = {"system calls": 0.05, "instructions": 40.0}
 # Of each program and length.
 RUNS = 5
 # One way both send so many together, but not more bytes.
@@ -150,15 +152,21 @@ def in_order(pids: list[int]) -> list[int]:
     return sorted(pids, key=lambda pid: pid + (most if anew and pid < most // 2 else 0))
 
 
-def of_raw(given: argparse.Namespace, tool: str, what: str, size: int, count: int) -> list[int]:
-    """What the sender and the receiver of the plain program did."""
-    arguments = ["round-trip", "--warm-up", "0", "--each", "0"]
+def raw_command(given: argparse.Namespace, what: str, size: int, count: int) -> list[str]:
+    """The plain program, which says what all took."""
+    arguments = ["round-trip", "--warm-up", "0"]
     if what == "one way":
         arguments = ["stream", "--relay", "0", "--batch", str(min(BATCH, TOGETHER * size))]
         arguments += ["--stamps", "1"]  # as the measured loop must
-    arguments += ["--socket", "tcp", "--bytes", str(size), "--count", str(count)]
+    return [str(given.raw), *arguments, "--socket", "tcp", "--bytes", str(size),
+            "--count", str(count)]  # fmt: skip
+
+
+def of_raw(given: argparse.Namespace, tool: str, what: str, size: int, count: int) -> list[int]:
+    """What the sender and the receiver of the plain program did."""
+    each = ["--each", "0"] if what == "round trip" else []
     with tempfile.TemporaryDirectory() as directory:
-        command = counted(tool, [str(given.raw), *arguments], Path(directory))
+        command = counted(tool, raw_command(given, what, size, count) + each, Path(directory))
         subprocess.run(command, check=True, capture_output=True)
         by_pid = {int(file.suffix[1:]): file for file in Path(directory).iterdir()}
         done = [count_of(tool, by_pid[pid]) for pid in in_order(list(by_pid))]
@@ -167,8 +175,11 @@ def of_raw(given: argparse.Namespace, tool: str, what: str, size: int, count: in
     return [done[0], done[-1]] if what == "round trip" else [done[-1], done[0]]
 
 
-def of_bmfed(given: argparse.Namespace, tool: str, what: str, size: int, count: int) -> list[int]:
-    """The same of bmfed on plain TCP, one of whose federates is counted at a time."""
+def bmfed_run(
+    given: argparse.Namespace, what: str, size: int, count: int,
+    commands: dict[str, list[str]] | None = None,
+) -> Store:  # fmt: skip
+    """The same of bmfed on plain TCP: one sample."""
     test = 'kind = "RTOL"\noutstanding_max = 1'
     if what == "one way":
         test = f'kind = "OWOT"\ninstances = {TOGETHER}'
@@ -179,13 +190,18 @@ queued_bytes_max = {BATCH}
 queued_updates_max = 100000
 updates = {count}
 samples = 1"""
+    sequence = "data_timeout_s = 60.0\njoin_timeout_s = 60.0\n"
+    sequence += '[sequence.rti]\nadapter = "tcp"'
+    return run(given, "", sequence, test, given.rti_root, commands)
+
+
+def of_bmfed(given: argparse.Namespace, tool: str, what: str, size: int, count: int) -> list[int]:
+    """What its sender and its receiver did, one of which is counted at a time."""
     done = []
     for role in ("sender", "receiver"):
         with tempfile.TemporaryDirectory() as directory:
             command = counted(tool, [str(Path(given.bmfed).resolve())], Path(directory))
-            sequence = "data_timeout_s = 60.0\njoin_timeout_s = 60.0\n"
-            sequence += '[sequence.rti]\nadapter = "tcp"'
-            run(given, "", sequence, test, given.rti_root, {role: command})
+            bmfed_run(given, what, size, count, {role: command})
             done.append(sum(count_of(tool, file) for file in Path(directory).iterdir()))
     return done
 
@@ -217,6 +233,60 @@ def plain(given: argparse.Namespace) -> bool:
             said = f"{tool} per message: {own:,.2f}, plain {raw:,.2f}: {within}"
             print(f"{what}, {size:,} B, {role}: {said}", flush=True)
     return good
+
+
+# So many messages last for some tenths of a second.
+LASTING = {"round trip": dict.fromkeys(SIZES, 20_000),
+           "one way": {8: 4_000_000, 100: 2_000_000, 5_000: 200_000}}  # fmt: skip
+TURNS = 8
+
+
+def raw_time(given: argparse.Namespace, what: str, size: int) -> float:
+    """What a message took in the plain program, in s: the median of round trips, or one way the
+    time from the first to the last by their number."""
+    command = raw_command(given, what, size, LASTING[what][size])
+    said = json.loads(subprocess.run(command, check=True, text=True, capture_output=True).stdout)
+    if what == "round trip":
+        return float(sorted(said["us"])[len(said["us"]) // 2]) * 1e-6
+    return said["seconds"] / said["received"]
+
+
+def bmfed_time(given: argparse.Namespace, what: str, size: int) -> float:
+    """The same of bmfed."""
+    (row,) = bmfed_run(given, what, size, LASTING[what][size]).rows
+    if what == "round trip":
+        return row["rtt_p50_ms"] * 1e-3
+    return row["receive_s"] / row["received"]
+
+
+def judged(turns: list[tuple[float, float, float, float]]) -> str:
+    """Of turns plain, ours, ours, plain: our time by the plain one's. The plain program itself is
+    the same if the 95 % interval of its later times by its earlier ones lies within 5 %."""
+
+    def ratio(logs: list[float]) -> tuple[float, float, float]:
+        mean = sum(logs) / len(logs)
+        low, high = stats.t.interval(0.95, len(logs) - 1, mean, stats.sem(logs))
+        return math.exp(mean), math.exp(low), math.exp(high)
+
+    itself = ratio([math.log(after / before) for before, _, _, after in turns])
+    ours = ratio([math.log(a * b / before / after) / 2 for before, a, b, after in turns])
+    said = ", ".join(
+        f"{name} {mean:.3f} ({low:.3f} to {high:.3f})"
+        for name, (mean, low, high) in (("bmfed by plain", ours), ("plain by itself", itself))
+    )
+    if itself[1] < 0.95 or itself[2] > 1.05:
+        return f"{said}: not distinguishable"
+    return f"{said}: {'within' if ours[0] <= 1.05 else 'beyond'} 5 %"
+
+
+def time(given: argparse.Namespace) -> bool:
+    """bmfed's time per message beside the plain program's. It is told, not held: where one takes
+    30 ns, what it may take in instructions is more than 5 % of that."""
+    order = (raw_time, bmfed_time, bmfed_time, raw_time)
+    for what, size in itertools.product(MESSAGES, SIZES):
+        found = judged([tuple(of(given, what, size) for of in order) for _ in range(TURNS)])
+        print(f"{what}, {size:,} B, time per message: {found}", flush=True)
+    return True
 
 
 def wrong(given: argparse.Namespace) -> bool:
@@ -270,7 +340,7 @@ def same(given: argparse.Namespace) -> bool:
 
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-parser.add_argument("what", choices=("cost", "plain", "wrong", "same"))
+parser.add_argument("what", choices=("cost", "plain", "time", "wrong", "same"))
 parser.add_argument("--rti-root", type=Path, required=True)
 parser.add_argument("--standin-root", type=Path, required=True)
 parser.add_argument("--bmfed", required=True)
@@ -278,5 +348,5 @@ parser.add_argument("--raw", type=Path)
 parser.add_argument("--times", type=int, default=40)
 if __name__ == "__main__":
     options = parser.parse_args()
-    figures = {"cost": cost, "plain": plain, "wrong": wrong, "same": same}
+    figures = {"cost": cost, "plain": plain, "time": time, "wrong": wrong, "same": same}
     sys.exit(0 if figures[options.what](options) else 1)

@@ -52,11 +52,13 @@ struct Topic {
 // Topics are numbered in the order in which an endpoint hears of them, from 0.
 using TopicId = std::size_t;
 
-// A message of data. An instance is numbered by its discovery within its topic, from 0.
+// A message of data. An instance is numbered by its discovery within its topic, from 0. What
+// differs between messages of an instance does not lie side by side: compilers would put it
+// together first.
 struct Arrival {
     TopicId topic;
+    std::uint64_t stamp;  // the first 8 bytes of its values
     std::size_t instance;
-    std::uint64_t stamp;        // the first 8 bytes of its values
     std::uint64_t bytes;        // of the first value
     bool reliable;              // how it travelled, as far as the adapter is told
     unsigned char const* data;  // the first value, as long as the call lasts
@@ -241,7 +243,7 @@ private:
 };
 
 // Grows with every change of these classes: an adapter of another version is refused.
-constexpr int kEndpointVersion = 9;
+constexpr int kEndpointVersion = 10;
 
 // Loads the adapter of this name (libbench-NAME.so, beside the program or in BENCH_ADAPTERS).
 // `*service` always names what the endpoint does now, for who finds that it does not return.

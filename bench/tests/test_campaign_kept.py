@@ -54,6 +54,8 @@ def test_the_committed_figures_are_within_their_bounds():
     assert set(verdicts) == {"True"} and not any(line.endswith(": failed") for line in said)
     # cost: 2 federates; plain: 2 ways, 3 sizes, 2 tools, 2 federates; wrong: 2; same: 1.
     assert len(verdicts) == 2 + 2 * 3 * 2 * 2 + 2 + 1
+    # Told, and not held: 2 ways, 3 sizes.
+    assert sum("time per message" in line for line in said) == 2 * 3
     (called,) = [line for line in said if line.startswith("called different ")]
     many, of = re.search(r"different (\d+) of (\d+) times", called).groups()
     assert of == "40" and int(many) <= 6

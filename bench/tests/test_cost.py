@@ -52,6 +52,16 @@ def test_a_wait_in_any_of_the_runs_changes_nothing(disturbed):
     assert runs == [few] * measure.RUNS + [many] * measure.RUNS
 
 
+def test_time_is_judged_only_where_the_plain_program_is_the_same_as_itself():
+    calm = [(1.0, 1.03, 1.04, 1.01), (1.01, 1.05, 1.03, 1.0)] * 4
+    slow = [(before, 1.04 * a, 1.04 * b, after) for before, a, b, after in calm]
+    restless = [(1.0, 1.5, 1.0, 1.4), (1.5, 1.0, 1.1, 1.0)] * 4
+    assert measure.judged(calm).endswith(": within 5 %")
+    assert measure.judged(slow).endswith(": beyond 5 %")
+    assert measure.judged(restless).endswith(": not distinguishable")
+    assert measure.judged(calm).startswith("bmfed by plain 1.032 (")
+
+
 @pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="left out: valgrind is not there")
 @pytest.mark.long

@@ -410,7 +410,7 @@ bool Dds::deliver(dds_sample_info_t const& info, void const* sample, TopicId top
         return true;
     }
     Arrival arrival{
-        topic, from.instance, 0, size, classes_[topic].topic.reliable, message.state._buffer};
+        topic, 0, from.instance, size, classes_[topic].topic.reliable, message.state._buffer};
     std::memcpy(&arrival.stamp, message.state._buffer, sizeof arrival.stamp);
     arrival.stamp = le64toh(arrival.stamp);
     ++statistics_.arrived;

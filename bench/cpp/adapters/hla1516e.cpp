@@ -387,7 +387,7 @@ private:
     }
     template <typename Map>
     void arrived(Remote const& from, Map const& values, bool reliable) {
-        Arrival arrival{from.topic, from.instance, 0, 0, reliable, nullptr};
+        Arrival arrival{from.topic, 0, from.instance, 0, reliable, nullptr};
         if (!getStamp(values, arrival)) return events_.malformed("data without a time stamp");
         ++statistics_.arrived;
         if (data_ != nullptr) data_->arrived(arrival);
