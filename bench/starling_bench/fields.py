@@ -5,9 +5,12 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Positive = Annotated[int, Field(ge=1)]
+# Also of a folder or a file: dots alone name another one.
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]*[A-Za-z0-9_-][A-Za-z0-9_.-]*$")]
+# Programs take no more of anything.
+MANY = 1 << 40
+Seconds = Annotated[float, Field(gt=0, le=1e8, allow_inf_nan=False)]
+Positive = Annotated[int, Field(ge=1, le=MANY)]
 
 Loc = tuple[str | int, ...]
 Fault = tuple[Loc, str, str]  # where, what, what to do
@@ -46,4 +49,8 @@ class Placed(Strict):
 
 def twice(values: list) -> int | None:
     """The index of the first value that was there before."""
-    return next((i for i, v in enumerate(values) if v in values[:i]), None)
+    seen: set = set()
+    try:
+        return next((i for i, v in enumerate(values) if v in seen or seen.add(v)), None)
+    except TypeError:  # tables: there are few
+        return next((i for i, v in enumerate(values) if v in values[:i]), None)

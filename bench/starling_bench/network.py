@@ -64,7 +64,7 @@ class Host(Strict):
     loss: Share = 0.0
     duplicate: Share = 0.0
     reorder: Share = 0.0
-    seed: Annotated[int, Field(ge=0)] = 1
+    seed: Annotated[int, Field(ge=0, le=(1 << 63) - 1)] = 1
     # Whether what passes its interface is written to NAME.1.pcap, where its federates write.
     capture: bool = False
     mtu: Annotated[int, Field(ge=576, le=9216)] | None = None  # of its link; 1500

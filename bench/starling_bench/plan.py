@@ -24,6 +24,7 @@ from pydantic import Field, PrivateAttr, ValidationError, create_model
 from . import network, topology
 from .errors import USAGE, BenchError
 from .fields import Fault, Faults, Loc, Name, Placed, Positive, Seconds, Strict, twice
+from .identity import CLAIM
 from .network import Host, Hosts, Layout
 from .rti import ADAPTERS, NamedRti, Rti, adapter_for
 from .study import Study
@@ -136,7 +137,7 @@ class Sequence(Placed, Generic[Tests]):
     rounds: Annotated[int, Field(ge=1, le=1000)] = 1
     # Its executions are blocks in time: all RTIs (and hosts, switches ...) run each, in an order
     # that this draws, before the next begins.
-    blocks_seed: Annotated[int, Field(ge=0)] | None = None
+    blocks_seed: Annotated[int, Field(ge=0, le=(1 << 63) - 1)] | None = None
     rtiexec_host: str = "localhost"
     cpus: Cpus | None = None  # that its processes may use; all
     bundling: bool = True
@@ -445,7 +446,33 @@ def load(path: Path, study: Study, long: bool = False, scale: float = 1) -> File
         sequence.execution = [
             one for execution in sequence.execution for one in _apart(execution, study)
         ]
+    _distinct(sequences, study)
     return file.model_copy(update={"sequence": sequences})
+
+
+# What a run's directory has beside a folder for each sequence (store.py).
+OWN = frozenset({"run.json", "summary.json", "summary.csv", "report.html", "figures", CLAIM})
+
+
+def _distinct(sequences: list[Sequence], study: Study) -> None:
+    """BenchError if two executions are called alike, now that those of each RTI, place, round and
+    connection have names of their own: the results of one would be taken for the other's."""
+    known: set[tuple[str, str]] = set()
+    for sequence in sequences:
+        where = sequence.place("name")
+        if sequence.name.removesuffix(".tmp") in {*OWN, study.table}:
+            what = f"a sequence is named '{sequence.name}', as a file of the run's own"
+            raise BenchError("STL-TSF-005", what, where, "take another name", USAGE)
+        for execution in sequence.execution:
+            key = (sequence.name, execution.name)
+            if key in known:
+                what = (
+                    f"two executions are named '{sequence.name}/{execution.name}', with the words "
+                    "for RTI, place, round and connection behind the names in the file"
+                )
+                do = "rename the sequence, or its execution"
+                raise BenchError("STL-TSF-005", what, where, do, USAGE)
+            known.add(key)
 
 
 def _once(tables: list) -> list:
@@ -572,11 +599,16 @@ def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...], scale: 
         line = re.match(r"line (\d+)", at)
         where = f"{path}:{line[1]}" if line else f"{path}:{len(text.splitlines())}"
         do = ""
-        row = text.splitlines()[int(line[1]) - 1] if line else ""
+        row = text.split("\n")[int(line[1]) - 1] if line else ""
         if what == "Cannot overwrite a value":
             name = re.match(r"\s*\[*\s*([\w.\"'-]+)", row)
             what, do = f"'{name[1] if name else row.strip()}' is there twice", "remove one"
         raise BenchError("STL-TSF-002", f"not valid TOML: {what}", where, do, USAGE) from None
+    except ValueError:  # Python reads no number of more digits
+        longest = max(re.finditer(r"\w+", text), key=lambda word: len(word[0]))
+        line = 1 + text.count("\n", 0, longest.start())
+        what = f"a number of {len(longest[0]):,} digits"
+        raise BenchError("STL-TSF-002", what, f"{path}:{line}", "take less", USAGE) from None
     study.complete(data)
     lines = _lines(text)
 
@@ -587,9 +619,14 @@ def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...], scale: 
     def fail(loc: Loc, what: str, do: str, code: str = "STL-TSF-005") -> BenchError:
         return BenchError(code, what, place(loc), do, USAGE)
 
+    if loc := _with_nul(data):
+        raise fail(loc, "a text has a character NUL in it, which no program takes", "remove it")
     included = []
-    for i, name in enumerate(data.get("include") or []):
-        other = (path.parent / str(name)).resolve()
+    given = data.get("include")
+    # Another value is told of below.
+    names = given if isinstance(given, list) and all(isinstance(n, str) for n in given) else []
+    for i, name in enumerate(names):
+        other = (path.parent / name).resolve()
         if other in (*above, path.resolve()):
             raise fail(("include", i), f"'{name}' includes itself", "remove it")
         if not other.is_file():
@@ -631,6 +668,21 @@ def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...], scale: 
     if not long and (fault := _too_many(whole, study, scale)):
         raise fail(*fault)
     return whole
+
+
+def _with_nul(data: dict) -> Loc:
+    """Where a text has one; nothing if none has."""
+    left: list[tuple[Loc, object]] = [((), data)]
+    while left:
+        loc, value = left.pop()
+        if isinstance(value, dict):
+            left += (((*loc, key), of) for key, of in value.items())
+            value = "".join(value)
+        elif isinstance(value, list):
+            left += (((*loc, n), of) for n, of in enumerate(value))
+        if isinstance(value, str) and "\0" in value:
+            return loc or ("",)
+    return ()
 
 
 def _deepest(text: str) -> int:
@@ -817,7 +869,9 @@ _TYPES = ("list_type", "model_type", "string_type", "int_type", "literal_error")
 def _in_words(error: dict) -> tuple[str, str]:
     """What is wrong with a value, and what to do."""
     value, c = error["input"], error.get("ctx", {})
-    given = json.dumps(value, default=str) if not isinstance(value, dict | list) else "this"
+    # Of integers there are such as nobody can read.
+    untold = isinstance(value, dict | list) or (isinstance(value, int) and abs(value) >> 64)
+    given = "this" if untold else json.dumps(value, default=str)
     match error["type"]:
         case "string_pattern_mismatch":
             return f"{given} is no name", "use letters, digits, '_', '.' and '-'"
@@ -857,7 +911,8 @@ def _lines(text: str) -> dict[Loc, int]:
     found: dict[Loc, int] = {}
     current: Loc = ()
     counts: Counter = Counter()
-    rows = text.splitlines()
+    rows = text.split("\n")
+    begins = list(itertools.accumulate((len(row) + 1 for row in rows), initial=0))
     number = 0
     while number < len(rows):
         line = rows[number]
@@ -879,15 +934,15 @@ def _lines(text: str) -> dict[Loc, int]:
         elif key := re.match(r"\s*([\w\"'.-]+)\s*=\s*", line):
             at = current + tuple(p.strip("\"'") for p in key[1].split("."))
             found.setdefault(at, number)
-            number += _items(rows, number - 1, key.end(), at, found)
+            number += _items(text, begins[number - 1] + key.end(), number, at, found)
     return found
 
 
-def _items(rows: list[str], row: int, column: int, at: Loc, found: dict[Loc, int]) -> int:
-    """Notes the lines of a value's items; how many further lines the value takes."""
-    text = "\n".join([rows[row][column:], *rows[row + 1 :]])
+def _items(text: str, i: int, row: int, at: Loc, found: dict[Loc, int]) -> int:
+    """Notes the lines of the items of a value that begins there, in a row; how many further lines
+    the value takes."""
     closing: list[str] = []
-    item, line, i, fresh = 0, row + 1, 0, True
+    item, line, fresh = 0, row, True
     while i < len(text):
         c = text[i]
         if c == "\n":
@@ -923,7 +978,7 @@ def _items(rows: list[str], row: int, column: int, at: Loc, found: dict[Loc, int
             found.setdefault((*at, item), line)
             fresh = False
         i += 1
-    return line - row - 1 - (i < len(text) and text[i] == "\n")
+    return line - row - (i < len(text) and text[i] == "\n")
 
 
 def schema(study: Study) -> str:

@@ -22,6 +22,9 @@ from .identity import VARIABLE, Run
 PORT = 15164  # of a server on a host of its own, where any port is free
 
 
+Environment = dict[Annotated[str, Field(pattern=r"^[^=]+$")], str]
+
+
 class Rti(Placed):
     """The RTI implementation to measure and how to reach it."""
 
@@ -29,11 +32,11 @@ class Rti(Placed):
     root: str | None = None
     program: str | None = None  # the federates', as built for this RTI; the study's
     local_settings: str = ""
-    env: dict[str, str] = Field(default={})
+    env: Environment = Field(default={})
     server: list[str] = Field(default=[])
     server_ready: str = ""
     server_port: Annotated[int, Field(ge=1, le=65535)] | None = None
-    bundling_off_env: dict[str, str] = Field(default={})
+    bundling_off_env: Environment = Field(default={})
 
 
 class NamedRti(Rti):
@@ -144,6 +147,7 @@ class Adapter:
     note = ""
     reliable: ClassVar[bool] = True  # it has reliable data
     callbacks: ClassVar[bool] = True  # by a thread of its own (HLA_IMMEDIATE), if asked for
+    bundling: ClassVar[bool] = True  # can be switched off
     bytes_max: ClassVar[int | None] = None  # of values in a message
     switches: ClassVar[dict[str, Switch]] = {}  # its own, by the field of a test that sets them
 
@@ -360,7 +364,7 @@ class Plain(Adapter):
     """No RTI: the limit beside one. Federates find each other through bench-meet, which stands
     beside their program and is private to the execution."""
 
-    callbacks = False
+    callbacks = bundling = False
 
     def check(
         self, rti: Rti, root: Path | None, run: Run, bundling: bool, program: str
@@ -444,7 +448,7 @@ class Dds(Adapter):
     """Cyclone DDS, whose members find each other; no server."""
 
     name = "dds"
-    callbacks = False
+    callbacks = bundling = False
 
     def check(
         self, rti: Rti, root: Path | None, run: Run, bundling: bool, program: str

@@ -5,9 +5,12 @@ from typing import Annotated
 from pydantic import Field
 
 from .fields import Faults, Loc, Name, Strict, twice
+from .hosts import SERVICES
 
 Classes = Annotated[list[Annotated[int, Field(ge=1, le=32)]], Field(min_length=1)]
 Cpus = Annotated[list[Annotated[int, Field(ge=0, le=4095)]], Field(min_length=1)]
+# What is started beside federates, and has a log beside theirs.
+_OTHERS = (*SERVICES, "link")
 
 
 class Federate(Strict):
@@ -35,6 +38,10 @@ def faults(at: Loc, federates: list[Federate], pairs: list[Pair], master: str) -
     names = [f.name for f in federates]
     if (i := twice(names)) is not None:
         yield (*at, "federate", i, "name"), f"two federates are named '{names[i]}'", "rename one"
+    for i, name in enumerate(names):
+        if name in _OTHERS:
+            what = f"'{name}' is what the platform calls a process of its own"
+            yield (*at, "federate", i, "name"), what, "take another name"
     here = f"the federates are {', '.join(names)}"
     if master not in names:
         yield (*at, "master"), f"there is no federate '{master}'", here

@@ -176,6 +176,25 @@ BAD = {
                                  'include = ["none.toml"]\n[[rti]]\nname = "one"'),
     "a file that includes itself": ("[[rti]]\nname = \"one\"",
                                     'include = ["t.tsf.toml"]\n[[rti]]\nname = "one"'),
+    "name of the folder above": ('name = "s"', 'name = ".."'),
+    "name of a file of the run's own": ('name = "s"', 'name = "report.html"'),
+    "federate named like a server": ('name = "b"', 'name = "rti-server"'),
+    "executions that meet by a connection's word": (
+        '[[sequence.execution]]\nname = "e"',
+        '[[sequence.execution]]\nname = "e"\ntest = [{ kind = "RTOL", loop_version = [3, 4] }]\n'
+        '[[sequence.execution]]\nname = "e.immediate"'),
+    "sequences that meet by an RTI's name": (
+        'name = "s"', 'name = "s"\nfom = "f.xml"\nmaster = "a"\nrti = ["one", "two"]\n'
+        'federate = [{ name = "a" }, { name = "b" }]\npair = [{ sender = "a", receiver = "b" }]\n'
+        'execution = [{ name = "e", test = [{ kind = "RTOL" }] }]\n[[sequence]]\nname = "s.one"'),
+    "include of a number": ("[[rti]]\nname = \"one\"", "include = 5\n[[rti]]\nname = \"one\""),
+    "number without end": (TEST, f"updates = {'1' * 5000}"),
+    "hexadecimal number without end": (TEST, f"updates = 0x{'f' * 5000}"),
+    "more updates than a federate counts": (TEST, f"updates = {1 << 41}"),
+    "time-out of centuries": ('master = "a"', 'master = "a"\ndata_timeout_s = 1e10'),
+    "NUL in a text": ('fom = "f.xml"', 'fom = "f\\u0000.xml"'),
+    "NUL in a name": ('local_settings = "a"', 'env = { "A\\u0000" = "x" }'),
+    "variable that is none": ('local_settings = "a"', 'env = { "A=B" = "x" }'),
     "header that does not end": ("[[sequence]]", "[[sequence"),
     "key twice": ('master = "a"', 'master = "a"\nmaster = "b"'),
     "no quotes": ('master = "a"', "master = a"),

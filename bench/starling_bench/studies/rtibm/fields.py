@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ...fields import Faults, Loc, Positive, Seconds
+from ...fields import MANY, Faults, Loc, Positive, Seconds
 from ...plan import Place, Sequence, Spec, spec_of
 from ...topology import class_faults
 
@@ -16,7 +16,7 @@ Kind = Literal["OWOT", "OWIT", "RTOL", "RTIL"]
 Transport = Literal["reliable", "best_effort"]
 TransportBy = Literal["class", "service"]
 Tick = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Natural = Annotated[int, Field(ge=0)]
+Natural = Annotated[int, Field(ge=0, le=MANY)]
 
 
 # What bmfed and rows call them, where they have another name.
