@@ -108,6 +108,15 @@ def whole(told: dict, options: dict) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_who_only_looks_gets_everything(name, tmp_path):
+    """A wait of no time delivers what has come, also to a program that does other things between
+    two of them."""
+    options = {"messages": 100, "event": 1, "wait": 0, "pause": 0.005}
+    (told,) = play(name, tmp_path, **options)
+    whole(told, options)
+
+
 @pytest.mark.parametrize("event", [0, 1], ids=["objects", "events"])
 @pytest.mark.parametrize("name", ADAPTERS)
 def test_two_peers_get_everything_in_order(name, event, tmp_path):

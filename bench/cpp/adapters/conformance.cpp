@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 
 #include "endpoint.hpp"
 
@@ -25,6 +26,7 @@ struct Options {
     std::size_t peers = 1, items = 1, fields = 1, messages = 1;
     std::uint64_t bytes = 8;
     double silence = 2, limit = 60;
+    double wait = 0.05, pause = 0;  // for what comes, and for something else
 };
 
 class Member : private bench::EndpointEvents, private bench::DataEvents {
@@ -89,7 +91,7 @@ public:
 
     Json receive() {
         while (!left_ && !(options_.untilRemoved && removed_ == options_.items)) {
-            endpoint_->wait(0.05);
+            wait();
             answer();
             check();
         }
@@ -114,9 +116,16 @@ private:
                 }
                 asked = Clock::now();
             }
-            endpoint_->wait(0.05);
+            wait();
             check();
         }
+    }
+
+    void wait() {
+        if (options_.pause > 0) {
+            std::this_thread::sleep_for(std::chrono::duration<double>(options_.pause));
+        }
+        endpoint_->wait(options_.wait);
     }
 
     void answer() {
@@ -217,6 +226,8 @@ int main(int argc, char** argv) {
     app.add_option("--endless", options.endless);
     app.add_option("--probe", options.probe);
     app.add_option("--session", options.session);
+    app.add_option("--wait", options.wait);
+    app.add_option("--pause", options.pause);
     app.add_option("--until-removed", options.untilRemoved);
     auto* const send = app.add_subcommand("send");
     auto* const receive = app.add_subcommand("receive");

@@ -122,8 +122,10 @@ public:
     }
     void wait(double maxSeconds) override {
         double const start = now();
-        for (double left = maxSeconds; left > 0; left = maxSeconds - (now() - start)) {
-            if (poll(left) > 0) return;
+        double left = maxSeconds;
+        while (poll(left) == 0) {
+            left = maxSeconds - (now() - start);
+            if (left <= 0) return;
         }
     }
 

@@ -714,10 +714,13 @@ void Mesh::tick(double minSeconds, double maxSeconds) {
     }
 }
 
+// What has come is delivered, also where there is no time to wait.
 void Mesh::waitLonger(double maxSeconds) {
     double const start = now();
-    for (double left = maxSeconds; left > 0; left = maxSeconds - (now() - start)) {
-        if (poll(left) > 0) return;
+    double left = maxSeconds;
+    while (poll(left) == 0) {
+        left = maxSeconds - (now() - start);
+        if (left <= 0) return;
     }
 }
 
