@@ -29,8 +29,9 @@ def _doubted(figure: str, said: str) -> str:
 
 def round_trips(s: dict, trip: str = "", rate: str = "") -> list[str]:
     """Those of ROUND_TRIPS: `stats.Latency`, times in ms; marked where `trip` or `rate` say why
-    they, or the frequency, say little."""
-    r = s["rtt_ms"]
+    they, or the frequency, say little. Of what came back never there are none."""
+    if (r := s["rtt_ms"]) is None:
+        return [_doubted("-", trip)] * len(ROUND_TRIPS)
     more = [ms(v) for v in (r["sd"], r["min"], r["mode"], *r["percentiles"].values(), r["max"])]
     mean = f"{ms(r['mean'])} ?" if trip else f"<b>{ms(r['mean'])}</b>"
     times = [mean, interval(r["mean_low"], r["mean_high"], ms), *more]

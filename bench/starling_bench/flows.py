@@ -31,7 +31,7 @@ COLUMNS = Columns(_NAMES, frozenset(_TEXTS), frozenset(_FIGURES))
 
 def row(store: Store, sequence: str, execution: str, setting: dict, event: dict) -> dict:
     """A flow as the master told it, with its percentiles; `setting`: the test's fields."""
-    found = {"sequence": sequence, "execution": execution, **setting, **event}
+    found = {**setting, **event, "sequence": sequence, "execution": execution}
     if found["configuration"] is None:
         found["configuration"] = -1
     found["conflate"] = int(setting["conflate"])

@@ -77,6 +77,7 @@ class Master:
         self._held: list[dict] = []
         self._went_on_s: float | None = None  # this process's CPU time when a sample began
         self._taken = 0  # samples of this test
+        self._shared: tuple[tuple, float | None] = ((), None)  # others' share, of which sample
         self._said: BenchError | None = None  # what it called an error
         # Of federates on this host, and the RTI's install tree here and where each federate is.
         self.loaded: Callable[[], list[str]] = list
@@ -111,7 +112,7 @@ class Master:
                 self._held.append(event)
                 return
             elif event["event"] == "sample":
-                event = self._keep(event | {"others_cpu": self._cpus.others()})
+                event = self._keep(event | {"others_cpu": self._share(event)})
             elif event["event"] == "problem":
                 self._record["problems"][str(self._number(event))] = line_of(event["message"])
                 self._store.save_run()
@@ -169,6 +170,13 @@ class Master:
         row = self._store.add(self._sequence.name, self._execution.name, event)
         self._taken += 1
         return row | {"event": "sample"}
+
+    def _share(self, event: dict) -> float | None:
+        """Others' share of the CPUs during a sample: the same for all its pairs."""
+        sample = (event.get("test"), event.get("sample"))
+        if self._shared[0] != sample:
+            self._shared = sample, self._cpus.others()
+        return self._shared[1]
 
     def counted(self, replaced: dict[str, int]) -> None:
         """What the RTI has counted; between the last two times lies a sample."""

@@ -102,12 +102,14 @@ _WAITED = 0.4
 
 
 def trip_doubt(of: dict) -> str:
-    """Why a row's or a summary's round trips say little. Loop V1 waits in `tick(min, max)`: who
-    returns gives the answers behind that wait, and an RTI that keeps the minimum holds what came
-    for the rest of it. One that does not is faster by this alone."""
+    """Why a row's or a summary's round trips say little, or nothing. Loop V1 waits in
+    `tick(min, max)`: who returns gives the answers behind that wait, and an RTI that keeps the
+    minimum holds what came for the rest of it. One that does not is faster by this alone."""
     tick_s = of.get("setting", {}).get("tick_min_s")
     known = (of.get("rtt_ms") or {}).get("mean", of.get("rtt_mean_ms"))
-    if of["loop"] != 1 or not tick_s or known is None:
+    if known is None:
+        return "all lost"
+    if of["loop"] != 1 or not tick_s:
         return ""
     if not tick_s / _PART < known * 1e-3 < tick_s * _PART:
         return ""

@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 from . import stats
 from .differences import on
+from .idle import BUSY
 
 # A delay of a scheduler's turn, a few ms, must be a small part of a sample that is to tell a rate;
 # round trips, whose every wait the scheduler ends, take longer to be as usual.
@@ -30,12 +31,19 @@ def _short(row: dict, least_s: float) -> bool:
     return None not in spans and max(spans) < least_s
 
 
+def _busy(row: dict) -> bool:
+    """Other programs had a part of it, as far as that is known."""
+    return (row.get("others_cpu") or 0) >= BUSY
+
+
 def doubt(of: dict, least_s: float = SPAN_MIN_S) -> str:
     """Why a row's or a summary's figures say little; "" if nothing speaks against it. A summary's
     do where half of its samples do: what fewer make of its mean is in the mean's interval."""
-    if not (2 * of["short"] >= of["samples"] if "short" in of else _short(of, least_s)):
-        return ""
-    return f"too short to tell (below {least_s * 1e3:.0f} ms a sample): take more updates"
+    if 2 * of["short"] >= of["samples"] if "short" in of else _short(of, least_s):
+        return f"too short to tell (below {least_s * 1e3:.0f} ms a sample): take more updates"
+    if 2 * of["busy"] >= of["samples"] if "busy" in of else _busy(of):
+        return f"disturbed by other programs ({BUSY:.0%} of the CPUs or more): end these"
+    return ""
 
 
 def summary(rows: list[dict], one_way: bool) -> dict:
@@ -46,6 +54,7 @@ def summary(rows: list[dict], one_way: bool) -> dict:
     rounds = [row.get("round") for row in rows]
     return {
         "short": sum(_short(row, least_s) for row in rows),
+        "busy": sum(map(_busy, rows)),
         "rate_hz": asdict(stats.spread(hz, rounds)),
         "callbacks_hz": stats.spread([row["rate_hz"] for row in rows]).mean,
         "mb_per_s": asdict(stats.spread(mb, rounds)),

@@ -157,6 +157,26 @@ def test_a_sample_carries_what_others_did_meanwhile(monkeypatch):
     assert [row["others_cpu"] for row in rows] == [0.25]
 
 
+def test_all_pairs_of_a_sample_carry_it(monkeypatch):
+    """Their rows come at once, and the first has taken the time to tell."""
+    times = iter((0, 0, SECOND, SECOND + 1, 2 * SECOND))
+    monkeypatch.setattr(idle, "read", lambda: idle.Reading(t := next(times), t // 2, 0))
+    rows = []
+    store = SimpleNamespace(
+        add=lambda sequence, execution, event: rows.append(event) or event,
+        attend=lambda cpu_s: None,
+    )
+    named = SimpleNamespace(name="x")
+    record = {"tests": {"1": {"samples": 2}}, "pairs": 2}
+    master = follow.Master(store, named, named, lambda event: None, record)
+    master.hear({"event": "test", "test": 1, "of": 1})
+    for number in (1, 2):
+        for pair in (1, 2):
+            master.hear({"event": "sample", "test": 1, "pair": pair, "sample": number})
+    master.check()
+    assert [row["others_cpu"] for row in rows] == [0.5, 0.5, None, None]
+
+
 def test_too_short_a_time_says_nothing_and_is_counted_later():
     readings = [idle.Reading(0, 0, 0), idle.Reading(SECOND // 100, SECOND // 100, 0)]
     readings.append(idle.Reading(SECOND, SECOND // 2, 0))

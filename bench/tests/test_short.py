@@ -72,6 +72,21 @@ def test_a_summary_is_doubtful_where_half_of_its_samples_are(short, doubtful):
         assert bool(rows.doubt(found)) == (doubtful or len(of) == 4)
 
 
+@pytest.mark.parametrize(("disturbed", "doubtful"), [(2, False), (3, True)])
+def test_what_others_disturbed_takes_part_in_no_verdict(tmp_path, disturbed, doubtful):
+    """The report says that such samples say little: so does a mean of which they are half."""
+    store = run(tmp_path, (0.40, 0.41), (0.37, 0.38), 100_000)
+    for row in store.rows:
+        row["others_cpu"] = 0.3 if row["sequence"] == "tcp" and row["sample"] <= disturbed else 0.0
+    tcp, starling = store.summaries()
+    said = "disturbed by other programs (10% of the CPUs or more): end these"
+    assert (rows.doubt(tcp), rows.doubt(starling)) == (said if doubtful else "", "")
+    assert [bool(rows.doubt(row)) for row in store.rows] == [n < disturbed for n in range(10)]
+    (found,) = differences(STUDY, store.samples(), [tcp, starling])
+    assert found.different != doubtful
+    assert figures._best([tcp, starling]).endswith(said) == doubtful
+
+
 def test_what_is_too_short_to_tell_takes_the_best_from_nobody_else(tmp_path):
     """But may be better."""
     store = run(tmp_path, (0.40, 0.41), (0.37, 0.38), 100_000)
@@ -122,6 +137,6 @@ def test_who_lost_some_is_not_the_best_without_a_word():
     row = sample("udp", 1, 0.4, 0.5) | {"lost": 1000, "received": 1000}
     found = rows.summarize([row], [], 0.1) | {"rti": "", "sequence": "udp"}
     assert figures._best([found]).startswith("udp (0.5 of it lost), ")
-    trips = found | {"rtt_ms": {"mean": 0.01}}
+    trips = found | {"kind": "RTOL", "rtt_ms": {"mean": 0.01}}
     assert figures._best([trips]) == "udp (0.5 of it lost), 0.0100 ms"
     assert figures._best([trips | {"lost": 0}]) == "udp, 0.0100 ms"

@@ -65,7 +65,7 @@ def test_which_round_trips_are_the_ticks(loop, mean_ms, tick_s, of_the_tick):
     s = {"loop": loop, "setting": {"tick_min_s": tick_s}}
     assert bool(loops.trip_doubt(s | {"rtt_ms": {"mean": mean_ms}})) == of_the_tick
     assert bool(loops.trip_doubt(s | {"rtt_mean_ms": mean_ms})) == of_the_tick
-    assert not loops.trip_doubt(s | {"rtt_ms": None})
+    assert loops.trip_doubt(s | {"rtt_ms": None}) == "all lost"
 
 
 def test_a_frequency_that_is_the_ticks_is_marked_and_the_round_trip_is_not(tmp_path):
@@ -106,6 +106,23 @@ def test_round_trips_over_too_soon_are_doubtful(tmp_path):
     store = run(tmp_path / "longer", {"one": 0.05, "other": 0.07}, 3, 500, waits=False)
     (found,) = differences(STUDY, store.samples(), store.summaries())
     assert found.different
+
+
+def test_a_test_of_which_nothing_came_back_is_told(tmp_path):
+    """It has no figure, but stands in the table, and the others' best is a time."""
+    store = run(tmp_path / "out", {"one": 0.05}, loop=3)
+    store.begin("none", "e", adapter="udp", tests=store.run["executions"][0]["tests"], pairs=1,
+                state="done")  # fmt: skip
+    nothing = {"kind": "RTOL", "loop": 3, "received": 0, "lost": TRIPS, "rate_hz": 0.0,
+               "rtt_mean_ms": None}  # fmt: skip
+    store.rows += [sample("none", n, 1.0, 1.0, TRIPS) | nothing for n in range(1, 6)]
+    shown = page(store)
+    assert "The round trips of 1 are all lost." in shown
+    best = shown[shown.index("Best mean") : shown.index("<h2>")]
+    assert "one, 0.0515 ms; none: all lost" in best
+    table = shown[shown.index("<h2>Round trip") : shown.index("<h2>Ways")]
+    (line,) = (row for row in table.split("<tr>") if ">none<" in row)
+    assert f">{5 * TRIPS:,}<" in line and line.count('title="all lost"') == 12
 
 
 def test_captions_say_each_doubt_once():

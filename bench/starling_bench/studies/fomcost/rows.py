@@ -58,8 +58,8 @@ QUESTIONS = (Question(on, within=measured_so),)
 def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
     """A sample as the sender told it, with the figures of its calls."""
     setting = store.record(sequence, execution)["tests"][str(event["test"])]
-    found = {"sequence": sequence, "execution": execution} | {k: setting[k] for k in _SETTING}
-    found |= {"others_cpu": None} | event
+    found = {k: setting[k] for k in _SETTING} | {"others_cpu": None} | event
+    found |= {"sequence": sequence, "execution": execution}
     found |= {f"{name}_us": found[f"{name}_ns"] / 1e3 for name in _TICKS}
     found |= {name: found[name] or None for name in ("encode_ns", "decode_ns")}
     found |= figures(found, store.fresh(sequence, execution, event | {"pair": 1}))

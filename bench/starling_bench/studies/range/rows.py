@@ -112,7 +112,7 @@ def _nothing() -> dict:
 
 def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
     """What came of a pair, as the master told it and as it was logged."""
-    found = {"sequence": sequence, "execution": execution, **event}
+    found = {**event, "sequence": sequence, "execution": execution}
     record = store.record(sequence, execution)
     setting = record["tests"][str(found["test"])]
     at = directory(store, found)

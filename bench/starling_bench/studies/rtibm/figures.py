@@ -16,20 +16,21 @@ def write(store: Store, summaries: list[dict], done: bool = True) -> None:
     """Writes report.html and the figures into the store's directory; of a run that goes on what
     takes no time."""
     page = Page(store)
-    latency = [s for s in summaries if s["rtt_ms"]]
+    latency = [s for s in summaries if rows.latency(s)]
+    came = [s for s in latency if s["rtt_ms"]]
     throughput = [s for s in summaries if s["kind"] in ("OWOT", "OWIT")]
     body = [] if done else [report.GOES_ON]
     body += [_verdict(store, summaries), report.fastest(VARIABLES, summaries, _best)]
     body += report.notes(store)
-    for title, table, of, what in (
-        ("Round trip, times in ms", latency_table, latency, _LATENCY),
-        ("One-way throughput", throughput_table, throughput, _THROUGHPUT),
+    for title, table, of, drawn, what in (
+        ("Round trip, times in ms", latency_table, latency, came, _LATENCY),
+        ("One-way throughput", throughput_table, throughput, throughput, _THROUGHPUT),
     ):
         if of:
             body += [f"<h2>{title}</h2>", table(of)]
-            body += [plots(report.curves(page, of, what))] if done else []
+            body += [plots(report.curves(page, drawn, what))] if done else []
     if done:
-        body += _behind(store, summaries, page, latency)
+        body += _behind(store, summaries, page, came)
     report.write(store, "RTIBM report", body)
 
 
@@ -73,7 +74,7 @@ def _verdict(store: Store, summaries: list[dict]) -> str:
 
 def _best(group: list[dict]) -> str:
     """Of tests that are alike the RTI with the best mean."""
-    if not all(s["rtt_ms"] for s in group):
+    if not rows.latency(group[0]):
         return rates.best(group)
     mean = lambda s: s["rtt_ms"]["mean"]  # noqa: E731
     return rates.best(group, rows.doubt, mean, False, lambda value: f"{ms(value)} ms")

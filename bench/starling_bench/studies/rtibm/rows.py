@@ -116,7 +116,7 @@ def figures(store: Store, row: dict, trips: dict[int, np.ndarray]) -> dict:
 
 def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
     """A sample as the master told it, with the figures of its round trips."""
-    found = {"sequence": sequence, "execution": execution, **event}
+    found = {**event, "sequence": sequence, "execution": execution}
     found |= figures(store, found, store.fresh(sequence, execution, event))
     return check_counts(found, COLUMNS)
 
