@@ -19,6 +19,8 @@ LEVEL = 0.95
 _NORMAL_MIN = 3
 # More differences are counted by the normal approximation.
 _EXACT_MAX = 2500
+# So many are sorted; of more the one that is wanted is found as near as that.
+_ALL_MAX, _ALIKE = 1_000_000, 1e-12
 
 
 @dataclass(frozen=True)
@@ -71,16 +73,34 @@ def mann_whitney(x: np.ndarray, y: np.ndarray) -> Difference:
     differences between which it lies with 95 %."""
     from scipy import stats
 
-    differences = np.sort(np.subtract.outer(x, y).ravel())
-    estimate = float(np.median(differences))
+    count = len(x) * len(y)
+    estimate = (_difference(x, y, (count - 1) // 2) + _difference(x, y, count // 2)) / 2
     rank = _critical(len(x), len(y))
     # As the interval: exact, but for many values, and for equal ones.
-    exact = len(differences) <= _EXACT_MAX and len({*x, *y}) == len(x) + len(y)
+    exact = count <= _EXACT_MAX and len({*x, *y}) == len(x) + len(y)
     method = "exact" if exact else "asymptotic"
     p = float(stats.mannwhitneyu(x, y, alternative="two-sided", method=method).pvalue)
     if rank < 1:  # so few values that no interval of theirs covers 95 %
         return Difference(estimate, None, None, p)
-    return Difference(estimate, float(differences[rank - 1]), float(differences[-rank]), p)
+    return Difference(
+        estimate, _difference(x, y, rank - 1), _difference(x, y, count - rank), p
+    )  # fmt: skip
+
+
+def _difference(x: np.ndarray, y: np.ndarray, nth: int) -> float:
+    """Of all differences between two values the nth (from 0), by size."""
+    if len(x) * len(y) <= _ALL_MAX:
+        return float(np.partition(np.subtract.outer(x, y).ravel(), nth)[nth])
+    # All of them would take too much memory: it is where so many are no larger.
+    y = np.sort(y)
+    low, high = float(x.min() - y[-1]), float(x.max() - y[0])
+    while high - low > _ALIKE:
+        middle = (low + high) / 2
+        if int((len(y) - np.searchsorted(y, x - middle)).sum()) > nth:
+            high = middle
+        else:
+            low = middle
+    return high
 
 
 def _critical(n: int, m: int) -> int:
@@ -129,7 +149,8 @@ def compare(x: list[float], y: list[float]) -> Comparison:
     by_t = normal(a) and normal(b)
     found = welch(a, b) if by_t else mann_whitney(a, b)
     low, high = (None if v is None else float(np.exp(v)) for v in (found.low, found.high))
-    effect = float(np.sign(np.subtract.outer(a, b)).mean())
+    below, above = (np.searchsorted(np.sort(b), a, side) for side in ("left", "right"))
+    effect = float((below + above).mean() / len(b) - 1)
     method = "Welch's t" if by_t else "Mann-Whitney, Hodges-Lehmann"
     least = 0.0 if by_t else least_p(len(a), len(b))
     return Comparison(float(np.exp(found.estimate)), low, high, found.p, method, effect, least)

@@ -9,6 +9,7 @@ the executions of a file that says all else.
 import contextlib
 import functools
 import itertools
+import math
 import operator
 import random
 import re
@@ -21,7 +22,7 @@ import numpy as np
 import pyDOE3
 
 from .errors import USAGE, BenchError, cannot
-from .plan import PLACES, load
+from .plan import PLACES, TESTS_MAX, load
 from .study import Study
 
 Value = bool | int | float | str
@@ -81,6 +82,10 @@ def _value(text: str) -> Value:
 
 def full_factorial(factors: list[Factor]) -> list[Point]:
     """Every combination of levels; of a range its ends."""
+    if (count := math.prod(len(f.levels) for f in factors)) > TESTS_MAX:
+        what = f"{count:,} combinations of levels, more than {TESTS_MAX:,}"
+        do = "take fewer levels, a fraction (--resolution) or a Latin hypercube (--runs)"
+        raise BenchError("STL-DES-008", what, do=do, exit_code=USAGE)
     names = [f.name for f in factors]
     return [
         dict(zip(names, values, strict=True))

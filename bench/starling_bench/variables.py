@@ -4,7 +4,6 @@ A figure shows one of them along its axis; every other one is held at a stated v
 distinguishes the lines. Tables show those that differ and say above what all tests share.
 """
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -88,15 +87,16 @@ class Variables:
         names = [v for v in self.differing(summaries) if v.line]
         for x in [v for v in self.differing(summaries) if v.axis]:
             held = [v for v in self.every if v.axis and v is not x]
-            at = Counter(tuple(v.value(s) for v in held) for s in summaries)
+            at: dict[tuple, list[dict]] = {}
+            for s in summaries:
+                at.setdefault(tuple(v.value(s) for v in held), []).append(s)
 
             # Held where most values of the variable were measured, then where most tests were.
-            def rich(key: tuple, held=held, x=x, at=at) -> tuple:
-                values = {x.value(s) for s in summaries if tuple(v.value(s) for v in held) == key}
-                return len(values), at[key]
+            def rich(key: tuple, x=x, at=at) -> tuple:
+                return len({x.value(s) for s in at[key]}), len(at[key])
 
             key = max(at, key=rich)
-            here = [s for s in summaries if tuple(v.value(s) for v in held) == key]
+            here = at[key]
             if len({x.value(s) for s in here}) < 2:
                 continue
             lines: dict[str, list[dict]] = {}

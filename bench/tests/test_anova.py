@@ -1,5 +1,7 @@
 """Analysis of variance against a textbook's example, drift and autocorrelation against tables."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -188,3 +190,13 @@ def test_short_series_tell_drift_together():
     rng = np.random.default_rng(1982)
     alike = [anova.drift_together(list(map(list, rng.normal(size=(8, 5)))))[0] for _ in range(1000)]
     assert sum(p < 0.01 for p in alike) < 10 + 5 * np.sqrt(10)
+
+
+def test_a_long_series_takes_memory_for_itself_and_not_for_each_pair():
+    """Of as many samples as a test may have there are 50 million."""
+    values = [float(n) for n in range(2000)]
+    tracemalloc.start()
+    p, rises = anova.drift_together([values])
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert p < 1e-6 and rises and most < 1_000_000

@@ -202,6 +202,13 @@ def test_designs_that_cannot_be(tmp_path, arguments, message):
     assert "\n  do: " in done.stderr and not out.exists()
 
 
+def test_more_combinations_than_anybody_wants_are_not_made():
+    factors = [design.Factor(name, tuple(range(100))) for name in "abcdefgh"]
+    with pytest.raises(BenchError, match="10,000,000,000,000,000 combinations") as told:
+        design.full_factorial(factors)
+    assert told.value.code == "STL-DES-008" and told.value.do
+
+
 @pytest.mark.parametrize(("given", "blocks"), [("1,2,3", 2), ("3,4", 4)])
 def test_what_takes_connections_of_its_own_runs_in_more_blocks(tmp_path, given, blocks):
     (base := tmp_path / "base.tsf.toml").write_text(text('kind = "RTOL"'))
