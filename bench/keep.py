@@ -41,9 +41,9 @@ def about(run: Path) -> dict:
 def commit(said: str, where: Path) -> str:
     """The commit that was measured, as `git describe` tells it; of a tree that was none nobody
     could measure again."""
-    found = re.fullmatch(r"(?:.*-g)?([0-9a-f]{7,40})", said)
+    found = re.fullmatch(r"(?:\S*-g)?([0-9a-f]{7,40})", said)
     if not found:
-        sys.exit(f"keep: {where} is of commit '{said}': measure a tree that is committed")
+        sys.exit(f"keep: {where} is of commit '{said}': measure one tree, that is committed")
     return found[1]
 
 

@@ -2,14 +2,16 @@
 
 import asyncio
 import contextlib
+import os
 import random
 import signal
+import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated, cast
 
 import typer
 from rich.console import Console
@@ -34,8 +36,13 @@ ProgressS = Annotated[
 ]
 Long = Annotated[bool, typer.Option(help="Also more than 10,000 tests, or 24 h.")]
 Scale = Annotated[float, typer.Option(min=0.001, help="So many times as large a run.")]
-# What ends a run in good order. SIGHUP: the terminal was closed.
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def signals() -> list[signal.Signals]:
+    """What ends a run in good order. SIGHUP, as the terminal was closed, does not where it is
+    ignored: whoever was started by nohup is to outlive the terminal."""
+    outlives = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return [signal.SIGINT, signal.SIGTERM, *([] if outlives else [signal.SIGHUP])]
 
 
 def commands(study: Study, about: str) -> typer.Typer:
@@ -131,7 +138,9 @@ def commands(study: Study, about: str) -> typer.Typer:
         runs: Annotated[
             int,
             typer.Option(
-                min=0, help="Latin hypercube of so many in each block; 0: full factorial."
+                min=0,
+                max=plan.TESTS_MAX,
+                help="Latin hypercube of so many in each block; 0: full factorial.",
             ),
         ] = 0,
         resolution: Annotated[
@@ -143,12 +152,18 @@ def commands(study: Study, about: str) -> typer.Typer:
         centres: Annotated[
             int,
             typer.Option(
-                min=0, help="Centre points in each block, at each level without a middle."
+                min=0,
+                max=1000,
+                help="Centre points in each block, at each level without a middle.",
             ),
         ] = 3,
         blocks: Annotated[
             int | None,
-            typer.Option(min=1, help="Blocks in time; 2, or 4 where RTIs, hosts or switches vary."),
+            typer.Option(
+                min=1,
+                max=1000,
+                help="Blocks in time; 2, or 4 where RTIs, hosts or switches vary.",
+            ),
         ] = None,
         seed: Annotated[int | None, typer.Option(help="Of every order.")] = None,
     ) -> None:
@@ -193,8 +208,13 @@ def commands(study: Study, about: str) -> typer.Typer:
     def clean() -> None:
         """Ends what dead managers left on this host and on those of their runs: processes and
         temporary directories; starts services again that were stopped."""
-        for line in _clean():
-            typer.echo(line)
+
+        def end() -> int:
+            for line in _clean():
+                typer.echo(line)
+            return OK
+
+        raise typer.Exit(guarded(end))
 
     @app.command()
     def schema() -> None:
@@ -355,15 +375,51 @@ def _complain(error: BenchError) -> int:
     return error.exit_code
 
 
+# Between the commits of a run that was resumed at another.
+_THEN = ", then "
 # Names and versions are others': nothing in a text is markup.
 _AS_IT_IS = {"markup": False, "emoji": False}
 
 
+class _Output:
+    """Standard output, of which nothing ends a run: not that whoever reads it has gone, nor a name
+    that it has no letters for."""
+
+    def __init__(self) -> None:
+        self._to = sys.stdout
+
+    def write(self, text: str) -> int:
+        encoding = self._to.encoding or "utf-8"
+        with self._if_there():
+            self._to.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        return len(text)
+
+    def flush(self) -> None:
+        with self._if_there():
+            self._to.flush()
+
+    @contextlib.contextmanager
+    def _if_there(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as e:
+            why = e.strerror or e
+            # What is left to be written, at the latest as this process ends, goes nowhere.
+            with contextlib.suppress(OSError), open(os.devnull, "w") as nowhere:
+                os.dup2(nowhere.fileno(), self._to.fileno())
+            with contextlib.suppress(OSError):
+                os.write(2, f"note: nothing more can be shown: {why}\n".encode())
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._to, name)
+
+
 def console_for() -> Console:
     """For the terminal, or for a log file."""
-    console = Console(**_AS_IT_IS)
+    output = cast(IO[str], _Output())
+    console = Console(file=output, **_AS_IT_IS)
     # A log file has room.
-    return console if console.is_terminal else Console(width=160, **_AS_IT_IS)
+    return console if console.is_terminal else Console(file=output, width=160, **_AS_IT_IS)
 
 
 @dataclass
@@ -421,6 +477,12 @@ class _Doing:
                 "best_effort" in t.lists().get("transport", []) for e in s.execution for t in e.test
             )
         ]
+        notes += [
+            f"Adapter '{s.rti.adapter}' has no bundling that is switched: tests with it off are as "
+            "those with it on."
+            for s in self.sequences.sequence
+            if not s.bundling and not adapter_for(s.rti, "").bundling
+        ]
         given = {
             "id": me.id, "file": str(self.file.resolve()), "tsf": self.file.name,
             "tsf_text": self.sequences.text, self.study.program: self.program,
@@ -437,6 +499,12 @@ class _Doing:
         store = Store.load(self.out, self.study, claim=True)
         with contextlib.ExitStack() as undo:
             undo.callback(store.close)
+            if self.scale != (scale := store.run["scale"]):
+                raise BenchError(
+                    "STL-OUT-004", f"the run has --scale {scale:g}, not {self.scale:g}",
+                    str(self.out), f"give --scale {scale:g}, or `{self.study.manager} resume` with "
+                    "that directory alone", USAGE,
+                )  # fmt: skip
             if store.run.get("tsf_text") != self.sequences.text:
                 raise BenchError(
                     "STL-OUT-004",
@@ -447,10 +515,12 @@ class _Doing:
                     USAGE,
                 )
             store.resume()
-            if (now := commit()) != (before := store.run.get("commit", "unknown")):
+            of = store.run.get("commit", "unknown")
+            if (now := commit()) != (before := of.rpartition(_THEN)[2]):
                 store.note(
                     [f"Resumed at commit {now}: what was measured until then is of {before}."]
                 )
+                store.run["commit"] = f"{of}{_THEN}{now}"
             undo.pop_all()
             return store
 
@@ -459,14 +529,15 @@ class _Doing:
         task = asyncio.current_task()
         loop = asyncio.get_running_loop()
         console, store = self.console, self.store
+        ending = signals()
 
         def stop() -> None:
             """Once: what follows ends in bounded time; a second signal would leave it half done."""
-            for sig in SIGNALS:
+            for sig in ending:
                 loop.add_signal_handler(sig, lambda: None)
             task.cancel()
 
-        for sig in SIGNALS:
+        for sig in ending:
             loop.add_signal_handler(sig, stop)
         errors: list[BenchError] = []
         interrupted = False
@@ -533,7 +604,7 @@ class _Doing:
         terminal = console.is_terminal
         shown = _Bar(console, total) if terminal else _Lines(console, total, self.progress_s)
         with shown:
-            shown.follow("starting", len(store.rows))
+            shown.had(len(store.rows))
             for sequence, execution in every:
                 title = f"{sequence.name}/{execution.name}"
                 follow = self._follower(title, len(execution.tests()), shown)
@@ -588,8 +659,8 @@ class _Lines:
 
     def __init__(self, console: Console, total: int, every_s: float) -> None:
         self.console, self.total, self.every_s = console, total, every_s
-        self.begin = self.last = time.monotonic()
-        self.done = 0
+        self.begin = time.monotonic()
+        self.done = self.before = 0
         self.text = "starting"
 
     def __enter__(self) -> "_Lines":
@@ -606,13 +677,17 @@ class _Lines:
 
     def show(self) -> None:
         left = ""
-        if self.done:
+        if taken := self.done - self.before:
             took = time.monotonic() - self.begin
-            left = f"; {took / self.done * (self.total - self.done):.0f} s left"
+            left = f"; {took / taken * (self.total - self.done):.0f} s left"
         self.console.print(
             f"{self.done} of {self.total} samples: {self.text}{left}",
             highlight=False, soft_wrap=True, markup=False,
         )  # fmt: skip
+
+    def had(self, samples: int) -> None:
+        """So many were there before, of a run that goes on."""
+        self.done = self.before = samples
 
     def follow(self, text: str, advance: int) -> None:
         self.text, self.done = text, self.done + advance
@@ -634,6 +709,9 @@ class _Bar:
 
     def __exit__(self, *_: object) -> None:
         self.bar.stop()
+
+    def had(self, samples: int) -> None:
+        self.follow("starting", samples)
 
     def follow(self, text: str, advance: int) -> None:
         self.bar.update(self.task, advance=advance, description=text, refresh=True)

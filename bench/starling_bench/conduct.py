@@ -121,7 +121,11 @@ class Conductor:
                 "correct the file, or the field 'fom'",
                 USAGE,
             ) from None
-        classes = set(_classes(root, ""))
+        try:
+            classes = set(_classes(root, ""))
+        except RecursionError:
+            what, do = f"{title} has classes nested without end", "correct the file"
+            raise BenchError("STL-FOM-002", what, str(path), do, USAGE) from None
         if missing := [c for c in self.study.classes(sequence) if c not in classes]:
             raise BenchError(
                 "STL-FOM-003",

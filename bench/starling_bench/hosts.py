@@ -181,7 +181,7 @@ class Launcher:
             raise cannot("write a log", e, log) from None
         with out:
             try:
-                out.write(f"$ {' '.join(command)}\n".encode())
+                out.write(os.fsencode(f"$ {' '.join(command)}\n"))
                 out.flush()
                 begun = out.tell()
             except OSError as e:

@@ -209,7 +209,8 @@ def clean() -> list[str]:
                 told.append(f"removed {directory}")
     for space in SPACES.glob(f"{_PREFIX}*"):
         match = _DIRECTORY.match(space.name)
-        if match and not Manager(int(match[1]), match[2]).alive:
+        here = match and match[3] == _namespace()
+        if here and not Manager(int(match[1]), match[2]).alive:
             done = subprocess.run(["ip", "netns", "delete", space.name], capture_output=True)
             if done.returncode == 0:
                 told.append(f"removed network namespace {space.name}")

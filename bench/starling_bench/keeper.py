@@ -199,7 +199,11 @@ async def local(program: Path, quiet: list[str]) -> AsyncIterator[Keeper]:
         yield keeper
     finally:
         await keeper.close()
-        await process.wait()
+        try:
+            await asyncio.wait_for(process.wait(), _ANSWER_S)
+        except TimeoutError:  # it is stopped; what it had stopped runs again with the next run
+            process.kill()
+            await process.wait()
 
 
 def busy(title: str, facts: dict) -> list[str]:

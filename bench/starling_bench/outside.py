@@ -6,7 +6,7 @@ import math
 import os
 import stat
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 _INTEGER_DIGITS = 20  # of 64 bits, with a sign
 
@@ -65,6 +65,13 @@ def open_file(path: Path) -> BinaryIO:
     except BaseException:
         os.close(fd)
         raise
+
+
+def fresh_file(path: Path, newline: str | None = None) -> TextIO:
+    """A new file for a text, in the place of what was there: if that was a link, it is not what the
+    link leads to that is written."""
+    path.unlink(missing_ok=True)
+    return path.open("x", encoding="utf-8", errors="backslashreplace", newline=newline)
 
 
 def read_text(path: Path) -> str:

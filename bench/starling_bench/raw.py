@@ -113,6 +113,7 @@ def _pack(path: Path) -> None:
         columns = [numbers, np.concatenate(list(samples.values()))]
         whole = path.with_suffix(".parquet")
         fresh = whole.with_suffix(".tmp")
+        fresh.unlink(missing_ok=True)  # it may be a link
         # The bytes of a float apart, as those of its exponent are alike.
         parquet.write_table(
             pyarrow.table(columns, schema=_schema()), fresh, compression="zstd",

@@ -41,18 +41,23 @@ class _Run(_Lax):
     machine: dict
     executions: list[_Execution]
     notes: list[str] = []
+    commit: str = "unknown"
     tsf_text: str = ""
     file: str = ""
     scale: Annotated[float, Field(gt=0)] = 1.0
+    rti_root: str | None = None
 
 
-def check(run: object, path: Path) -> None:
-    """BenchError if it is no run's; what may be missing is there afterwards."""
+def check(run: object, path: Path, program: str) -> None:
+    """BenchError if it is no run's, of a study whose federates are of this program; what may be
+    missing is there afterwards."""
     try:
         _Run.model_validate(run)
         why = ""
         if any(e[k] in (".", "..") for e in run["executions"] for k in ("sequence", "execution")):
             why = "a name that is none"
+        if not isinstance(run.get(program), str | None):
+            why = f"{program}: it is no text"
     except ValidationError as e:
         first = e.errors()[0]
         why = f"{'.'.join(map(str, first['loc'])) or 'all of it'}: {first['msg']}"
@@ -61,5 +66,5 @@ def check(run: object, path: Path) -> None:
             "STL-OUT-008", f"this is not as a run is recorded: {why}", str(path),
             "take it from a copy of the run, or run again", USAGE,
         )  # fmt: skip
-    for name, value in (("notes", []), ("file", "")):
+    for name, value in (("notes", []), ("file", ""), ("scale", 1.0)):
         run.setdefault(name, value)

@@ -2,6 +2,7 @@
 figure is also written to figures/ as SVG and PNG. What stands in it is the study's.
 """
 
+import errno
 import io
 import itertools
 import re
@@ -19,6 +20,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from . import anova, svg
 from .differences import Difference, differences, in_order, key_of, on, sample_values
 from .errors import cannot
+from .outside import fresh_file
 from .rti import RAW
 from .store import Store
 from .study import Study
@@ -523,9 +525,13 @@ class Page:
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None}, **whole)
         drawn = out.getvalue()
         try:
+            if directory.is_symlink():
+                raise OSError(errno.ELOOP, "it is a link, perhaps out of the run", str(directory))
             directory.mkdir(exist_ok=True)
-            (directory / f"{self.count:03}.svg").write_text(drawn, encoding="utf-8")
-            figure.savefig(directory / f"{self.count:03}.png", dpi=100, **whole)
+            with fresh_file(directory / f"{self.count:03}.svg") as file:
+                file.write(drawn)
+            (png := directory / f"{self.count:03}.png").unlink(missing_ok=True)
+            figure.savefig(png, dpi=100, **whole)
         except OSError as e:
             raise cannot("write a figure", e, directory) from None
         finally:
@@ -548,6 +554,11 @@ PLAIN = FuncFormatter(lambda v, _: f"{v:,.10g}")
 def style(index: int) -> dict:
     """Colour and marker of a line."""
     return {"color": _COLOURS[index % len(_COLOURS)], "marker": _MARKERS[index % len(_MARKERS)]}
+
+
+def shown(name: str) -> str:
+    """A line's name as a legend has it, which leaves out those that begin with "_"."""
+    return f" {name}" if name.startswith("_") else name
 
 
 # More lines than these, or longer names than half of that, are no longer named among the curves.
@@ -599,7 +610,7 @@ def curve_figure(
         name = f"{name} (no RTI)" if raw else name
         low, y, high = np.array([low_mean_high(s) for s in points], dtype=float).T
         error = np.nan_to_num([np.maximum(y - low, 0), np.maximum(high - y, 0)])
-        bars = axes.errorbar(x, y, yerr=error, ms=5, capsize=3, label=name, **look)
+        bars = axes.errorbar(x, y, yerr=error, ms=5, capsize=3, label=shown(name), **look)
         bars[0].set_gid(f"line-{index}")
         doubts = list(map(doubt, points))
         hollow(axes, [at for *at, said in zip(x, y, doubts, strict=True) if said], index)
@@ -662,10 +673,10 @@ def distributions(page: Page, summaries: list[dict]) -> list[str]:
             nines = max(nines, np.log10(len(values)))
             x = np.linspace(0, np.log10(len(values)), 60)
             rank = np.ceil(np.round((1 - 10**-x) * len(values), 9)).astype(int)
-            left.plot(x, values[np.clip(rank, 1, len(values)) - 1], label=name, **look)
+            left.plot(x, values[np.clip(rank, 1, len(values)) - 1], label=shown(name), **look)
             share = np.linspace(0, 1, 60)
             picked = values[np.minimum((share * len(values)).astype(int), len(values) - 1)]
-            right.plot(picked, share * 100, label=name, **look)
+            right.plot(picked, share * 100, label=shown(name), **look)
         ticks = [t for t in (np.log10(2), 1, 2, 3, 4, 5) if t <= nines + 0.01]
         left.xaxis.set_major_locator(FixedLocator(ticks))
         left.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * (1 - 10**-v):.6g} %"))
@@ -721,9 +732,9 @@ def series(
         return ""
     figure, axes = plt.subplots()
     for index, (name, points) in enumerate(groups.items()):
-        shown = thinned(points, len(rows) / _COLUMNS)
-        axes.plot(*zip(*shown, strict=True), ls="", ms=4, label=name, **style(index))
-        hollow(axes, sorted(set(shown) & set(doubted.get(name, ()))), index)
+        seen = thinned(points, len(rows) / _COLUMNS)
+        axes.plot(*zip(*seen, strict=True), ls="", ms=4, label=shown(name), **style(index))
+        hollow(axes, sorted(set(seen) & set(doubted.get(name, ()))), index)
     axes.set(title=title, xlabel="sample, in order of measurement", ylabel=unit)
     axes.yaxis.set_major_formatter(PLAIN)
     axes.set_ylim(bottom=0)

@@ -22,7 +22,7 @@ import numpy as np
 
 from . import identity, idle, raw, recorded
 from .errors import USAGE, BenchError, cannot
-from .outside import read_json, read_text, write_json
+from .outside import fresh_file, read_json, read_text, write_json
 from .study import Columns, Study
 
 _TEXT_MAX = 1000  # characters
@@ -77,6 +77,7 @@ class Store:
         self._csv = None
         self._claim: identity.Claim | None = None
         self._known: dict[tuple, tuple[int, dict]] = {}  # summaries, and of how many rows
+        self._samples_of: tuple[int, dict] = (-1, {})  # tests; of how many rows
         self._told: set[tuple] = set()  # samples that were added
         self._tails: dict[int, tuple] = {}  # of each pair what is being written
         self._left_out: dict[tuple, list[int]] = {}  # samples of tests, and why
@@ -125,7 +126,7 @@ class Store:
                     "give the directory that a run was told with --out",
                     USAGE,
                 ) from None
-            recorded.check(run, directory / "run.json")
+            recorded.check(run, directory / "run.json", study.program)
             if (of := run.get("study", study.name)) != study.name:
                 raise BenchError(
                     "STL-OUT-005", f"this is a run of the study '{of}'", str(directory),
@@ -151,7 +152,7 @@ class Store:
         path = self.directory / self.study.table
         temporary = path.with_suffix(".tmp")
         try:
-            self._csv = temporary.open("w", newline="", encoding="utf-8")
+            self._csv = fresh_file(temporary, newline="")
             self._writer = csv.DictWriter(self._csv, self.study.columns.names)
             self._writer.writeheader()
             self._writer.writerows(self.rows)
@@ -362,23 +363,24 @@ class Store:
     def round_trips(self, of: dict) -> list[np.ndarray]:
         """Round trips of a test and pair, as its summary or one of its `samples` names it, in
         nanoseconds: an array per sample that was completed."""
-        pools = self._pools()
-        by: dict[str, list[int]] = {}
-        for row in self.rows:
-            sequence, execution = row["sequence"], row["execution"]
-            named = (
-                sequence,
-                pools.get((sequence, execution), execution),
-                row["test"],
-                row["pair"],
-            )
-            if named == (of["sequence"], of["execution"], of["test"], of["pair"]):
-                by.setdefault(execution, []).append(row["sample"])
+        key = (of["sequence"], of["execution"], of["test"], of["pair"])
         trips = []
-        for execution, completed in by.items():
+        for execution, completed in self._completed().get(key, {}).items():
             found = self.raw(of["sequence"], execution, of["test"], of["pair"])
             trips += [found[s] for s in sorted(completed) if s in found]
         return trips
+
+    def _completed(self) -> dict[tuple, dict[str, list[int]]]:
+        """The samples of each test and pair, as summaries name it, by execution."""
+        count, found = self._samples_of
+        if count != len(self.rows):
+            pools, found = self._pools(), {}
+            for row in self.rows:
+                at = (row["sequence"], row["execution"])
+                key = (row["sequence"], pools.get(at, row["execution"]), row["test"], row["pair"])
+                found.setdefault(key, {}).setdefault(row["execution"], []).append(row["sample"])
+            self._samples_of = len(self.rows), found
+        return found
 
     def raw_path(self, sequence: str, execution: str, test: int, pair: int) -> Path:
         """Where the federates save them."""
@@ -445,6 +447,7 @@ class Store:
         if first and not whole:
             raise first  # nothing is there of any
         self.rows = kept
+        self._samples_of = (-1, {})
         self._known.clear()
 
     # ---- files
@@ -454,7 +457,8 @@ class Store:
         path = self.directory / name
         temporary = path.with_name(path.name + ".tmp")
         try:
-            temporary.write_text(text, encoding="utf-8")
+            with fresh_file(temporary) as file:
+                file.write(text)
             temporary.replace(path)
         except OSError as e:
             raise cannot("write results", e, path) from None
@@ -470,7 +474,8 @@ class Store:
 
     def save(self) -> list[dict]:
         """Writes run.json and the summaries; returns these."""
-        self.run["ended"] = datetime.now(UTC).isoformat(timespec="seconds")
+        if self._csv:  # who only renews a report did not end the run
+            self.run["ended"] = datetime.now(UTC).isoformat(timespec="seconds")
         return self._save()
 
     def _save(self) -> list[dict]:

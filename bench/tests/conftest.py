@@ -1,6 +1,12 @@
-"""Which tests run in the same process."""
+"""Which tests run in the same process, and what all of them inherit."""
+
+import signal
 
 import pytest
+
+# By nohup it is ignored, also by what tests start, and then ends no run.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 # Fixtures that are made once for all tests that use them.
 ONCE = {"bench", "good", "page", "results"}

@@ -35,6 +35,8 @@ RUNS = {
     "no executions": lambda r: {k: v for k, v in r.items() if k != "executions"},
     "text": lambda r: r | {"executions": "x"}, "no keys": lambda r: r | {"executions": [{}]},
     "file": lambda r: r | {"file": 5}, "scale": lambda r: r | {"scale": "x"},
+    "root": lambda r: r | {"rti_root": 5}, "program": lambda r: r | {STUDY.program: 5},
+    "commit": lambda r: r | {"commit": 5},
     "machine": lambda r: {k: v for k, v in r.items() if k != "machine"},
     "tests": lambda r: _first(r, tests=[]),
     "samples": lambda r: _first(r, tests={"1": {"samples": "3"}}),

@@ -3,9 +3,12 @@
 import matplotlib.pyplot as plt
 import pytest
 from matplotlib.transforms import Bbox
+from test_short import sample
 
 from starling_bench import report
-from starling_bench.studies.rtibm import rows
+from starling_bench.store import Store
+from starling_bench.studies.rtibm import STUDY, figures, rows
+from starling_bench.variables import Variable, Variables
 
 
 @pytest.mark.parametrize("lines", [2, 4, 5, 14, 30])
@@ -25,6 +28,15 @@ def test_names_of_lines_cover_no_curve(lines):
     plt.close(figure)
 
 
+def test_names_that_begin_with_an_underscore_are_in_the_legend(tmp_path):
+    store = Store.create(tmp_path / "out", STUDY, {"tsf": "t", "tsf_text": "", "notes": []})
+    store.rows = [sample(f"_{n}", 1, 0.4, 0.5, 100_000) for n in range(6)]
+    figures.write(store, store.summaries())
+    drawn = "".join(path.read_text() for path in (store.directory / "figures").glob("*.svg"))
+    assert all(f"_{n}, OWOT reliable" in drawn for n in range(6))
+    store.close()
+
+
 def test_what_no_line_varies_has_no_figure():
     """Two sequences, each at a number of updates of its own: single points say nothing of it."""
     one = {"sequence": "a", "execution": "e", "kind": "OWOT", "transport": "reliable", "loop": 1,
@@ -34,6 +46,20 @@ def test_what_no_line_varies_has_no_figure():
     assert rows.VARIABLES.curves([one, other]) == []
     (curve,) = rows.VARIABLES.curves([one, other, one | {"updates": 300, "test": 2}])
     assert curve.variable.title == "updates" and len(curve.lines) == 2
+
+
+def test_figures_of_a_design_take_as_long_as_it_is_large():
+    """Each test of a Latin hypercube has values of its own."""
+    asked = []
+
+    def look(tests: int) -> int:
+        names = ("a", "b", "c")
+        every = tuple(Variable(n, lambda s, n=n: asked.append(n) or s[n], axis=True) for n in names)
+        asked.clear()
+        Variables(every, frozenset(), str).curves([dict.fromkeys(names, n) for n in range(tests)])
+        return len(asked)
+
+    assert look(1000) <= 10.1 * look(100)
 
 
 def test_long_numbers_and_names_are_within_the_picture(tmp_path):

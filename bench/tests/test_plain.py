@@ -199,6 +199,10 @@ adapter = "tcp"
     assert [(s["adapter"], s["bundling"]) for s in summaries] == [
         ("starling", True), ("starling", False), ("tcp", True), ("tcp", False),
     ]  # fmt: skip
+    notes = json.loads((run.directory / "out" / "run.json").read_text())["notes"]
+    assert [n for n in notes if "bundling" in n] == [
+        "Adapter 'tcp' has no bundling that is switched: tests with it off are as those with it on."
+    ]
 
 
 STRANGE = (

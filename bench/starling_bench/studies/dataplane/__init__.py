@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from ... import idle
-from ...commands import SIGNALS, IdleWait, console_for, guarded
+from ...commands import IdleWait, console_for, guarded, signals
 from ...errors import FAILED, OK, USAGE, BenchError
 from ...identity import Run
 from ...store import Store
@@ -101,7 +101,7 @@ async def _all(
     from . import runs  # the libraries for figures take a second to load
 
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    for sig in SIGNALS:
+    for sig in signals():
         loop.add_signal_handler(sig, task.cancel)
     console, run = console_for(), store.run
     logs = store.directory / "logs"

@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ...commands import SIGNALS, console_for, guarded
+from ...commands import console_for, guarded, signals
 from ...errors import OK, USAGE, BenchError
 from ...identity import Run
 from ...store import Store
@@ -88,7 +88,7 @@ async def _all(
     store: Store, me: Run, own: tuple[Path, Path], earlier: Path | None, only: str, time: bool
 ) -> int:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    for sig in SIGNALS:
+    for sig in signals():
         loop.add_signal_handler(sig, task.cancel)
     console, run = console_for(), store.run
     logs = store.directory / "logs"

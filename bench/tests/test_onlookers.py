@@ -1,0 +1,257 @@
+"""Who looks on may go, and who reads a run's directory may not be the one who made it: neither ends
+a run, nor writes elsewhere."""
+
+import asyncio
+import io
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from runs import BMFED, LIMIT_S, RTI_ROOT, text
+from runs import run as run  # the fixture
+from test_altered import GIVEN, made
+from test_rounds import sample
+
+from starling_bench import commands, identity, keeper, plan, raw
+from starling_bench.conduct import Conductor
+from starling_bench.errors import BenchError
+from starling_bench.store import Store
+from starling_bench.studies.rtibm import STUDY, figures
+
+measures = pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
+ROWS = 8 * 2  # of QUICK
+
+
+def start(run, out: int, *before: str) -> subprocess.Popen:
+    """A manager that writes there."""
+    (run.directory / "t.tsf.toml").write_text(text())
+    run.manager = subprocess.Popen(
+        [*before, *run.command(), "run", "t.tsf.toml", "--bmfed", BMFED, "--rti-root", RTI_ROOT,
+         "--out", "out", "--idle-wait-s", "0", "--no-report", "--progress-s", "0.01"],
+        cwd=run.directory, env=run.environment(), text=True, stdout=out, stderr=subprocess.PIPE,
+        start_new_session=True,
+    )  # fmt: skip
+    return run.manager
+
+
+def ends_well(run) -> str:
+    """All was measured; what it said at standard error."""
+    said = run.manager.communicate(timeout=LIMIT_S)[1]
+    assert run.manager.returncode == 0, said
+    assert len(run.rows()) == ROWS and run.processes() == {}
+    return said
+
+
+@measures
+@pytest.mark.parametrize("what", ["pipe", "terminal"])
+def test_a_run_that_nobody_reads_any_more_goes_on(run, what):
+    """As in `bmmanager run | head`, or of a terminal that was closed."""
+    here, there = os.pipe() if what == "pipe" else pty.openpty()
+    start(run, there)
+    os.close(there)
+    run.halfway()
+    os.close(here)
+    said = ends_well(run)
+    assert said.startswith("note: nothing more can be shown: ") and said.count("\n") == 1
+
+
+@measures
+@pytest.mark.parametrize("by", [(), ("nohup",)], ids=["alone", "nohup"])
+def test_who_is_to_outlive_its_terminal_does(run, by):
+    start(run, subprocess.DEVNULL, *by)
+    run.halfway()
+    run.manager.send_signal(signal.SIGHUP)
+    if by:
+        ends_well(run)
+        return
+    assert "STL-RUN-004: interrupted" in run.manager.communicate(timeout=LIMIT_S)[1]
+    assert len(run.rows()) < ROWS
+
+
+def test_a_name_that_a_terminal_has_no_letters_for_is_shown_all_the_same(monkeypatch):
+    shown = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding="ascii"))
+    commands.console_for().print("a → \udcff", highlight=False)
+    assert shown.getvalue() == b"a \\u2192 \\udcff\n"
+
+
+def test_what_is_left_of_a_run_that_goes_on_is_by_what_it_took_since(monkeypatch):
+    now, said = [100.0], []
+    monkeypatch.setattr(commands.time, "monotonic", lambda: now[0])
+    console = SimpleNamespace(print=lambda text, **_: said.append(text))
+    lines = commands._Lines(console, 1010, 10.0)
+    lines.had(900)
+    lines.show()
+    now[0] += 60
+    lines.follow("e test 1", 10)
+    lines.show()
+    assert said == [
+        "900 of 1010 samples: starting", "910 of 1010 samples: e test 1; 600 s left",
+    ]  # fmt: skip
+
+
+def taken_up(tmp_path, scale: float) -> None:
+    """Resumes a run that was begun at scale 0.5."""
+    file = tmp_path / "t.tsf.toml"
+    file.write_text(text(rti='adapter = "tcp"'))
+    doing = commands._Doing(STUDY, file, tmp_path / "out", None, None, True, 10.0, 0, True, scale)
+    doing.sequences = plan.load(file, STUDY, True, scale)
+    given = {**GIVEN, "tsf_text": doing.sequences.text, "scale": 0.5}
+    if not (tmp_path / "out").exists():
+        Store.create(tmp_path / "out", STUDY, given).close()
+    store = doing._taken_up()
+    store.save_run()
+    store.close()
+
+
+def test_a_run_is_resumed_at_its_own_scale(tmp_path):
+    """Another one's tests would stand beside those that are done, as if they were alike."""
+    taken_up(tmp_path, 0.5)
+    with pytest.raises(BenchError) as told:
+        taken_up(tmp_path, 1.0)
+    assert str(told.value) == (
+        f"STL-OUT-004: the run has --scale 0.5, not 1\n  at {tmp_path}/out\n"
+        "  do: give --scale 0.5, or `bmmanager resume` with that directory alone"
+    )
+
+
+def test_a_run_that_is_resumed_at_another_commit_is_of_both(tmp_path, monkeypatch):
+    monkeypatch.setattr("starling_bench.store.commit", lambda: "v0.1-7-g0123456")
+    for now in ("v0.1-7-g0123456", "v0.1-8-g89abcde", "v0.1-8-g89abcde"):
+        monkeypatch.setattr(commands, "commit", lambda now=now: now)
+        taken_up(tmp_path, 0.5)
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert run["commit"] == "v0.1-7-g0123456, then v0.1-8-g89abcde"
+    assert len(run["notes"]) == 1
+    keep = Path(__file__).parents[1] / "keep.py"
+    done = subprocess.run([sys.executable, keep, tmp_path / "out", tmp_path / "kept"], text=True,
+                          capture_output=True)  # fmt: skip
+    assert done.returncode == 1 and "is of commit 'v0.1-7-g0123456, then v0.1-8" in done.stderr
+
+
+# ---- directories of others
+
+
+def test_what_is_written_of_a_run_goes_nowhere_else(tmp_path):
+    """A directory that somebody else packed may have links in it."""
+    made(tmp_path).close()
+    out, mine = tmp_path / "out", tmp_path / "mine"
+    mine.write_text("mine")
+    below = out / "s" / "e"
+    below.mkdir(parents=True)
+    (below / "rtt_test1_pair1.raw").write_bytes(
+        np.array([1, 1], dtype="<u4").tobytes() + np.float32(5).tobytes()
+    )
+    links = ["run.json.tmp", "summary.json.tmp", "summary.csv.tmp", "report.html.tmp",
+             "results.tmp", "s/e/rtt_test1_pair1.tmp"]  # fmt: skip
+    for name in links:
+        (out / name).symlink_to(mine)
+    store = Store.load(out, STUDY, claim=True)
+    store.pack()
+    store.write("report.html", "x")
+    store.save()
+    store.resume()
+    store.close()
+    assert mine.read_text() == "mine"
+    assert not any((out / name).is_symlink() for name in links)
+    assert list(raw.read(below / "rtt_test1_pair1.raw")) == [1]
+
+
+def test_figures_go_nowhere_else(tmp_path):
+    store = made(tmp_path)
+    away, drawn = tmp_path / "away", store.directory / "figures"
+    away.mkdir()
+    row = sample("s", "e", 1, 5) | {"rtt_mean_ms": 1.0}
+    store.rows = [row]
+    drawn.symlink_to(away)
+    with pytest.raises(BenchError, match="it is a link"):
+        figures.write(store, store.summaries())
+    assert list(away.iterdir()) == []
+    drawn.unlink()
+    drawn.mkdir()
+    for name in ("001.svg", "001.png"):
+        (drawn / name).symlink_to(away / name)
+    figures.write(store, store.summaries())
+    assert list(away.iterdir()) == [] and (drawn / "001.png").stat().st_size > 0
+    store.close()
+
+
+def test_who_writes_a_report_anew_does_not_end_the_run_again(tmp_path):
+    store = made(tmp_path)
+    store.save()
+    store.run["ended"] = "1999-12-31T00:00:00+00:00"
+    store.save_run()
+    store.close()
+    again = Store.load(tmp_path / "out", STUDY, claim=True)
+    again.save()
+    again.close()
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["ended"][:4] == "1999"
+
+
+def test_a_sample_is_of_the_execution_that_it_came_from(tmp_path):
+    store = made(tmp_path)
+    event = sample("s", "e", 2, 0) | {"kind": "OWOT", "sequence": "other", "execution": "else"}
+    kept = store.add("s", "e", event)
+    assert (kept["sequence"], kept["execution"]) == ("s", "e")
+    store.close()
+
+
+def test_a_fom_that_is_nested_without_end_is_told(tmp_path):
+    deep = "<objectClass>" * 5000 + "</objectClass>" * 5000
+    (tmp_path / "f.xml").write_text(f"<m>{deep}</m>")
+    file = tmp_path / "t.tsf.toml"
+    file.write_text(text(fom="f.xml", rti='adapter = "tcp"'))
+    (sequence,) = plan.load(file, STUDY).sequence
+    with pytest.raises(BenchError, match="has classes nested without end") as told:
+        Conductor(STUDY, tmp_path, None, None, None).fom(sequence)
+    assert told.value.code == "STL-FOM-002" and told.value.where == str(tmp_path / "f.xml")
+
+
+# ---- what stands around a run
+
+
+def test_what_managers_of_other_namespaces_have_is_left_alone(tmp_path, monkeypatch):
+    """Their process ids say nothing here."""
+    asked = []
+    monkeypatch.setattr(identity, "SPACES", tmp_path)
+    monkeypatch.setattr(identity, "orphans", lambda: iter(()))
+    monkeypatch.setattr(identity, "left", lambda: iter(()))
+    monkeypatch.setattr(
+        identity.subprocess, "run",
+        lambda command, **_: asked.append(command[-1]) or subprocess.CompletedProcess(command, 0),
+    )  # fmt: skip
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    mine, other = (
+        f"starling-bench-{gone.pid}-1-{space}-x-switch" for space in (identity._namespace(), "17")
+    )
+    for name in (mine, other):
+        (tmp_path / name).touch()
+    assert identity.clean() == [f"removed network namespace {mine}"] and asked == [mine]
+
+
+def test_a_keeper_that_does_not_end_is_ended(tmp_path, monkeypatch):
+    """As one that was stopped."""
+    program = tmp_path / "bench-keep"
+    program.write_text(
+        """#!/bin/sh
+echo '{"directory": "", "cleaned": []}'
+read asked
+echo '{"quiet": []}'
+exec sleep 1000
+"""
+    )
+    program.chmod(0o755)
+
+    async def kept() -> None:
+        async with keeper.local(program, []):
+            monkeypatch.setattr(keeper, "_ANSWER_S", 0.1)
+
+    asyncio.run(asyncio.wait_for(kept(), LIMIT_S))
