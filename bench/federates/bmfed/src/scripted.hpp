@@ -48,7 +48,7 @@ public:
     // Delivers a message of the n-th topic that was subscribed to.
     void give(std::size_t nth, std::uint64_t stamp) {
         ++statistics_.arrived;
-        data_->arrived({subscribed.at(nth), 0, stamp, 8, false, nullptr});
+        data_->arrived({subscribed.at(nth), stamp, 0, 8, false, nullptr});
     }
     // Delivers a text.
     void tell(bench::TopicId topic, std::vector<std::string> const& values) {
