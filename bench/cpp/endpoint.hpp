@@ -201,6 +201,9 @@ public:
     virtual void tick(double minSeconds, double maxSeconds) = 0;
     // Ends with the first delivery, or when the time has passed; s.
     virtual void wait(double maxSeconds) = 0;
+    // So many waits, or until there is enough, for who does nothing but receive. Ends after a wait
+    // in which no data came, and may end earlier.
+    virtual void listen(std::size_t, bool const&, double maxSeconds) { wait(maxSeconds); }
 
     // Sends a message, flushes, and waits unless something came meanwhile: what is asked and
     // answered.
@@ -243,7 +246,7 @@ private:
 };
 
 // Grows with every change of these classes: an adapter of another version is refused.
-constexpr int kEndpointVersion = 10;
+constexpr int kEndpointVersion = 11;
 
 // Loads the adapter of this name (libbench-NAME.so, beside the program or in BENCH_ADAPTERS).
 // `*service` always names what the endpoint does now, for who finds that it does not return.

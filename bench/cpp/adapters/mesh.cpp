@@ -21,8 +21,6 @@ using Json = nlohmann::json;
 
 // What a link may hold back before `send` waits for its peer.
 std::size_t const kQueueMax = 4 * 1024 * 1024;
-// A longer frame comes from no member.
-std::uint32_t const kFrameMax = 1u << 30;
 std::uint32_t const kItemsMax = 1u << 24;
 std::size_t const kMembersMax = 4096;
 // What items may have one behind the other; others have memory of their own.
@@ -473,9 +471,7 @@ std::size_t Mesh::read(Link& from, bool hand, int flags) {
     // What is left of a frame is moved to the front when there is no room behind it; only a frame
     // that is longer makes the buffer longer.
     if (from.filled + kRead > from.in.size()) {
-        std::memmove(from.in.data(), from.in.data() + from.taken, from.filled - from.taken);
-        from.filled -= from.taken;
-        from.taken = 0;
+        from.toFront();
         if (from.filled + kRead > from.in.size()) from.in.resize(from.filled + 2 * kRead);
     }
     ++statistics_.systemCalls;

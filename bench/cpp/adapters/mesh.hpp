@@ -42,6 +42,8 @@ constexpr std::uint32_t kData = 16;
 
 // A link's data leave when so much is queued, at the latest with the next flush.
 constexpr std::size_t kBundle = 64 * 1024;
+// A longer frame comes from no member.
+constexpr std::uint32_t kFrameMax = 1u << 30;
 // What is read at once.
 constexpr std::size_t kRead = 256 * 1024;
 // While data always come another way, the links get their turn after so many rounds.
@@ -90,14 +92,15 @@ public:
     void tick(double minSeconds, double maxSeconds) override;
     void wait(double maxSeconds) override;
     void exchange(std::size_t item, std::uint64_t stamp, double maxSeconds) override;
+    void listen(std::size_t rounds, bool const& enough, double maxSeconds) override;
     void answer(Answers& answers, std::size_t rounds, double maxSeconds) override;
     void trips(Trips& trips, double maxSeconds) override;
 
 protected:
     using Bytes = std::vector<unsigned char>;
 
-    // An item of a peer.
-    struct Remote {
+    // An item of a peer; of a size by which its place takes few instructions.
+    struct alignas(64) Remote {
         Arrival next{0, 0,    0,
                      0, true, nullptr};  // of its next message all but the stamp and the size
         bool known = false, object = false;
@@ -180,6 +183,13 @@ protected:
         std::size_t known = 0;                         // how many of these there are
         bool greeted = false, left = false;
         double patience = 0;  // how long a blocking `recv` waits, s; 0: not said
+
+        // Moves what has come and was not taken.
+        void toFront() {
+            std::memmove(in.data(), in.data() + taken, filled - taken);
+            filled -= taken;
+            taken = 0;
+        }
     };
     // An item of this member, with its next frame.
     struct Item {
@@ -274,6 +284,7 @@ private:
     [[gnu::noinline]] unsigned char const* dataFrames(Link& from, unsigned char const* at,
                                                       std::size_t room);
     bool usual(double seconds) const;
+    bool listenLone(std::size_t& rounds, bool const& enough);
     bool hearLone(Link& from);
     bool heard(Link& from, long n);
     bool sendWhole(Link& to, Item& one, std::uint64_t stamp);

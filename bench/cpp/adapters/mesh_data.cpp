@@ -61,9 +61,9 @@ unsigned char const* Mesh::dataFrames(Link& from, unsigned char const* at, std::
         std::size_t const size = get32(at);
         std::uint32_t const item = get32(at + 4) - kData;
         unsigned char const* const bytes = at + sizeof(Header);
-        auto const left = static_cast<std::size_t>(end - bytes);
-        if (item >= known || size - 8 > left - 8 || !remotes[item].known) break;
-        at = bytes + size;
+        unsigned char const* const next = bytes + size;
+        if (item >= known || next > end || size < 8 || !remotes[item].known) break;
+        at = next;
         ++delivered;
         data.arrived(remotes[item].at(bytes, size));
     }
@@ -185,6 +185,51 @@ void Mesh::flush() {
 void Mesh::wait(double maxSeconds) {
     Within const in(service_, "wait");
     if (!hearUsual(maxSeconds) && !hearBehind(maxSeconds)) waitLonger(maxSeconds);
+}
+
+// What of a frame of data has not come yet is behind what has.
+static inline bool isPart(unsigned char const* at, std::size_t room) {
+    return room < sizeof(Header) ||
+           (get32(at + 4) >= kData && get32(at) <= kFrameMax && room < sizeof(Header) + get32(at));
+}
+
+// Reads of `lone_`, which is usual, as long as data and nothing else comes. False: the long way's
+// turn.
+inline bool Mesh::listenLone(std::size_t& rounds, bool const& enough) {
+    Link& from = *lone_;
+    for (; rounds > 0 && !enough; --rounds) {
+        if (from.filled + kRead > from.in.size()) from.toFront();
+        if (from.filled + kRead > from.in.size() || !notYet(turn_)) return false;
+        ++statistics_.systemCalls;
+        long const n = receiveNow(from.socket, from.in.data() + from.filled, kRead, 0);
+        if (n <= 0) return quiet(n);
+        from.filled += static_cast<std::size_t>(n);
+        unsigned char const* const begin = from.in.data();
+        unsigned char const* const at =
+            dataFrames(from, begin + from.taken, from.filled - from.taken);
+        from.taken = static_cast<std::size_t>(at - begin);
+        if (from.taken == from.filled) {
+            from.filled = from.taken = 0;
+        } else if (!isPart(at, from.filled - from.taken)) {
+            frames(from, true);
+            return true;
+        }
+    }
+    return true;
+}
+
+void Mesh::listen(std::size_t rounds, bool const& enough, double maxSeconds) {
+    Within const in(service_, "listen");
+    for (std::uint64_t before = ~statistics_.arrived;
+         rounds > 0 && !enough && statistics_.arrived != before;) {
+        before = statistics_.arrived;
+        bool const lone = lone_ != nullptr && lone_->out.empty() && lone_->patience == maxSeconds &&
+                          data_ != nullptr;
+        if (lone && listenLone(rounds, enough)) return;
+        if (rounds == 0) return;
+        --rounds;
+        waitLonger(maxSeconds);
+    }
 }
 
 void Mesh::exchange(std::size_t item, std::uint64_t stamp, double maxSeconds) {

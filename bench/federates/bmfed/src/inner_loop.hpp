@@ -121,7 +121,7 @@ private:
     // The roles that wait for instances of a class: of returns, and of what is sent.
     std::array<Role*, kClasses + 1> returned_{}, sent_{};
     bench::Answers returns_;
-    std::size_t rounds_ = 0;  // of a federate that does nothing but return, between two looks
+    std::size_t rounds_ = 0;  // of who does nothing but receive or return, between two looks
     std::uint16_t tag_ = 0;
     bool silent_ = false;            // data stopped coming; the sample is over
     bool over_ = false;              // all was sent

@@ -97,6 +97,9 @@ public:
     void tick(double minSeconds, double maxSeconds) { endpoint_->tick(minSeconds, maxSeconds); }
     // evokeCallback(max): ends with the first callback.
     void wait(double maxSeconds) { endpoint_->wait(maxSeconds); }
+    void listen(std::size_t rounds, bool const& enough, double maxSeconds) {
+        endpoint_->listen(rounds, enough, maxSeconds);
+    }
     // queue, flush and wait.
     void exchange(std::size_t item, std::uint64_t stamp, double maxSeconds) {
         endpoint_->exchange(item, stamp, maxSeconds);
