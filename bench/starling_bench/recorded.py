@@ -23,6 +23,27 @@ class _Test(_Lax):
     pairs: int | None = None
 
 
+class _Way(_Lax):
+    by: str
+    reliable: bool
+
+
+class _Pairs(_Way):
+    sender: str
+    receiver: str
+
+
+class _Manager(_Lax):
+    samples: Annotated[int, Field(ge=1)]
+    cpu_s: float
+    most_s: float
+
+
+class _Clock(_Lax):
+    step_ns: float = 0
+    reading_ns: float = 0
+
+
 class _Execution(_Lax):
     sequence: _Name
     execution: _Name
@@ -33,6 +54,15 @@ class _Execution(_Lax):
     tests: dict[_Number, _Test] = {}
     pairs: int = 1
     round_of: str = ""
+    adapter: str = ""
+    cpus: str = ""
+    hosts: str = ""
+    bundling: bool = True
+    way: _Way | None = None
+    ways: dict[_Number, list[_Pairs]] = {}
+    libraries: dict[str, str] = {}
+    clock: _Clock | None = None
+    found: dict[str, dict] = {}
 
 
 class _Run(_Lax):
@@ -46,6 +76,7 @@ class _Run(_Lax):
     file: str = ""
     scale: Annotated[float, Field(gt=0)] = 1.0
     rti_root: str | None = None
+    manager: _Manager | None = None
 
 
 def check(run: object, path: Path, program: str) -> None:
@@ -68,3 +99,7 @@ def check(run: object, path: Path, program: str) -> None:
         )  # fmt: skip
     for name, value in (("notes", []), ("file", ""), ("scale", 1.0)):
         run.setdefault(name, value)
+    for execution in run["executions"]:
+        execution.setdefault("pairs", 1)
+        for test in execution.setdefault("tests", {}).values():
+            test.setdefault("samples", 0)

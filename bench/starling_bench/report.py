@@ -423,7 +423,7 @@ def _clock(store: Store) -> dict[str, str]:
     told = [c for e in store.run["executions"] if (c := e.get("clock"))]
     if not told:
         return {}
-    step, reading = (max(c[key] for c in told) for key in ("step_ns", "reading_ns"))
+    step, reading = (max(c.get(key, 0) for c in told) for key in ("step_ns", "reading_ns"))
     return {
         "clock's error": f"at most {step + reading} ns a time: steps of {step} ns, a reading takes "
         f"{reading} ns; looked at every second and after each sample for jumps"

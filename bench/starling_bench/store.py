@@ -115,9 +115,6 @@ class Store:
                     claimed = identity.Claim(directory)
                     undo.callback(claimed.end)
                 run = read_json(read_text(directory / "run.json"))
-                path = directory / study.table
-                # A killed manager may leave half a line.
-                text = read_text(path).rpartition("\n")[0] if path.exists() else ""
             except (OSError, ValueError) as e:
                 raise BenchError(
                     "STL-OUT-003",
@@ -132,7 +129,7 @@ class Store:
                     "STL-OUT-005", f"this is a run of the study '{of}'", str(directory),
                     f"starling-bench {of} can read it", USAGE,
                 )  # fmt: skip
-            rows = _rows(text, study, path)
+            rows = _rows(directory / study.table, study)
             store = cls(directory, study, run, [row for row in rows if row is not None])
             store._claim = claimed
             undo.pop_all()
@@ -564,21 +561,29 @@ def _way(records: list[dict], test: str, summary: dict) -> dict:
     return {"way": "; ".join(dict.fromkeys(filter(None, by))), "way_reliable": reliable}
 
 
-def _rows(text: str, study: Study, path: Path) -> list[dict | None]:
+def _rows(path: Path, study: Study) -> list[dict | None]:
     """The rows of results.csv; BenchError if that is no table of this study's."""
-    table = csv.DictReader(text.splitlines())
+    table = csv.DictReader([])
     try:
+        # A killed manager may leave half a line.
+        text = read_text(path).rpartition("\n")[0] if path.exists() else ""
+        table = csv.DictReader(text.splitlines())
         names = table.fieldnames
         if names and names[0] != study.columns.names[0]:
             raise ValueError(f"its first line does not begin with {study.columns.names[0]}")
+        # An earlier version may have had fewer columns, a later one more.
+        missing = [c for c in study.columns.names if c not in (names or study.columns.names)]
+        if missing and (strange := [n for n in names if n not in study.columns.names]):
+            raise ValueError(f"it has a column '{strange[0]:.30}', and none '{missing[0]}'")
         rows = [_typed(row, study) for row in table]
         for row in filter(None, rows):
             values = [row[name] for name in study.columns.names if name not in study.columns.texts]
             if not all(v is None or math.isfinite(v) for v in values):
                 raise ValueError("it has a figure that is not finite")
-    except (csv.Error, ArithmeticError, ValueError) as e:
+    except (csv.Error, ArithmeticError, OSError, ValueError) as e:
+        why = getattr(e, "strerror", None) or e
         raise BenchError(
-            "STL-OUT-008", f"this is no table of results: {e}", f"{path}:{table.line_num}",
+            "STL-OUT-008", f"this is no table of results: {why}", f"{path}:{table.line_num or 1}",
             "take it from a copy of the run, or run again", USAGE,
         ) from None  # fmt: skip
     return rows

@@ -35,7 +35,7 @@ class Study:
 
     name: ClassVar[str]
     manager: ClassVar[str]  # the command that conducts it
-    program: ClassVar[str]  # its federates' program, and the option that names it
+    program: ClassVar[str] = ""  # its federates' program, and the option that names it
     fom: ClassVar[str]  # the FOM to take
     table: ClassVar[str] = "results.csv"  # where its rows go
     # The field of a test whose value says what connection its federates need, in a word; tests that

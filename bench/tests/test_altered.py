@@ -41,6 +41,10 @@ RUNS = {
     "tests": lambda r: _first(r, tests=[]),
     "samples": lambda r: _first(r, tests={"1": {"samples": "3"}}),
     "problems": lambda r: _first(r, problems={"x": "y"}),
+    "way": lambda r: _first(r, way={"by": ["x"], "reliable": True}),
+    "ways": lambda r: _first(r, ways={"1": [{"sender": "m", "receiver": {}, "by": "x"}]}),
+    "libraries": lambda r: _first(r, libraries=["x"]), "clock": lambda r: _first(r, clock=[]),
+    "manager": lambda r: r | {"manager": {"samples": 0, "cpu_s": 1.0, "most_s": 1.0}},
     "path": lambda r: _first(r, sequence="../x"),
     "above": lambda r: _first(r, sequence=".."),
 }  # fmt: skip
@@ -68,7 +72,17 @@ def test_a_record_that_is_nested_without_end_or_is_a_pipe(tmp_path):
     refused(tmp_path, "it is no regular file")
 
 
-@pytest.mark.parametrize("how", ["long", "header", "pipe", "nan"])
+def test_what_a_record_need_not_have(tmp_path):
+    made(tmp_path).close()
+    path = tmp_path / "out" / "run.json"
+    run = json.loads(path.read_text())
+    del run["executions"][0]["tests"], run["executions"][0]["pairs"]
+    path.write_text(json.dumps(run))
+    store = Store.load(tmp_path / "out", STUDY)
+    assert store.done("s", "e") == set() and len(store.summaries()) == 1
+
+
+@pytest.mark.parametrize("how", ["long", "header", "pipe", "nan", "column", "bytes"])
 def test_an_altered_table(tmp_path, how):
     made(tmp_path).close()
     path = tmp_path / "out" / STUDY.table
@@ -81,8 +95,12 @@ def test_an_altered_table(tmp_path, how):
     head, row = text.splitlines()
     at = rows.COLUMNS.names.index("send_s")
     nan = ",".join("nan" if i == at else v for i, v in enumerate(row.split(",")))
-    path.write_text({"long": text + "a" * 300_000 + "\n", "header": row + "\n" + row + "\n",
-                     "nan": f"{head}\n{nan}\n"}[how])  # fmt: skip
+    if how == "bytes":
+        path.write_bytes(b"\xff" + text.encode())
+    else:
+        path.write_text({"long": text + "a" * 300_000 + "\n", "header": row + "\n" + row + "\n",
+                         "nan": f"{head}\n{nan}\n",
+                         "column": text.replace("send_s", "xend_s")}[how])  # fmt: skip
     refused(tmp_path, "this is no table of results")
 
 
