@@ -5,7 +5,6 @@
 #include <endian.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <codecvt>
 #include <condition_variable>
@@ -162,9 +161,6 @@ struct Item {
     std::size_t stride;
 };
 
-// What a thread of the RTI that waits to deliver is given at the most, s.
-double const kTurnS = 0.05;
-
 class Hla1516e final : public Endpoint, private NullFederateAmbassador {
 public:
     Hla1516e(EndpointEvents& events, char const* volatile* service)
@@ -249,18 +245,14 @@ private:
         Hla1516e& of_;
     };
     void begin() {
-        ++waiting_;
         mutex_.lock();
-        --waiting_;
         ++delivered_;
         came_.notify_one();
     }
-    // Until the time has passed, or something was delivered. Whoever waits to deliver does so
-    // however short the time is: a mutex that is held again at once lets nobody in.
+    // Until the time has passed, or something was delivered.
     void sleep(double seconds, bool orDelivered) {
         *service_ = "wait for callbacks";
         std::uint64_t const before = delivered_;
-        if (orDelivered && waiting_ != 0) seconds = std::max(seconds, kTurnS);
         came_.wait_for(lock_, std::chrono::duration<double>(seconds),
                        [&] { return orDelivered && delivered_ != before; });
     }
@@ -421,7 +413,6 @@ private:
     std::mutex mutex_;
     std::unique_lock<std::mutex> lock_;
     std::condition_variable came_;
-    std::atomic<int> waiting_{0};  // callbacks of the RTI's threads, for the mutex
     bool immediate_ = false;
     std::uint64_t delivered_ = 0;
     std::unique_ptr<RTIambassador> rti_;
