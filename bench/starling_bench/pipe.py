@@ -13,11 +13,13 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
+from .errors import BenchError, advice
 from .outside import line_of, read_json
 
 # A pipe whose federate has ended and of which nothing comes for so long is held open by others.
 DRAIN_S = 10.0
 _LINE_MAX = 1 << 20
+_PATH_MAX = 107
 
 
 class ControlPipe:
@@ -40,7 +42,17 @@ class ControlPipe:
         return f"unix:{self._path}"
 
     async def __aenter__(self) -> "ControlPipe":
-        self._server = await asyncio.start_unix_server(self._accept, self._path, limit=_LINE_MAX)
+        try:
+            self._server = await asyncio.start_unix_server(
+                self._accept, self._path, limit=_LINE_MAX
+            )
+        except OSError as e:
+            # Names of sockets are short.
+            do = "set TMPDIR to a folder with a shorter name" if len(self.path) > _PATH_MAX else ""
+            raise BenchError(
+                "STL-RUN-022", f"can't listen for the master: {e.strerror or e}", self.path,
+                advice(e) or do,
+            ) from None  # fmt: skip
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -89,7 +89,8 @@ def _unpacked(path: Path) -> dict[int, np.ndarray]:
     import pyarrow.parquet as parquet
 
     try:
-        table = parquet.read_table(path, schema=_schema())
+        with path.open("rb") as file:  # by its name it could not be one that is no UTF-8
+            table = parquet.read_table(file, schema=_schema())
     except pyarrow.ArrowInvalid as e:
         raise BenchError(
             "STL-OUT-007", f"this is no table of round trips: {e}", str(path)
@@ -115,10 +116,11 @@ def _pack(path: Path) -> None:
         fresh = whole.with_suffix(".tmp")
         fresh.unlink(missing_ok=True)  # it may be a link
         # The bytes of a float apart, as those of its exponent are alike.
-        parquet.write_table(
-            pyarrow.table(columns, schema=_schema()), fresh, compression="zstd",
-            use_dictionary=["sample"], column_encoding={"ns": "BYTE_STREAM_SPLIT"},
-        )  # fmt: skip
+        with fresh.open("xb") as file:
+            parquet.write_table(
+                pyarrow.table(columns, schema=_schema()), file, compression="zstd",
+                use_dictionary=["sample"], column_encoding={"ns": "BYTE_STREAM_SPLIT"},
+            )  # fmt: skip
         fresh.replace(whole)
     else:
         path.with_suffix(".parquet").unlink(missing_ok=True)  # it was begun anew

@@ -22,6 +22,7 @@ from test_rounds import sample
 from starling_bench import commands, identity, keeper, plan, raw
 from starling_bench.conduct import Conductor
 from starling_bench.errors import BenchError
+from starling_bench.pipe import ControlPipe
 from starling_bench.store import Store
 from starling_bench.studies.rtibm import STUDY, figures
 
@@ -164,6 +165,18 @@ def test_what_is_written_of_a_run_goes_nowhere_else(tmp_path):
     assert list(raw.read(below / "rtt_test1_pair1.raw")) == [1]
 
 
+def test_a_folder_whose_name_is_no_text_is_one_like_others(tmp_path):
+    away = tmp_path / os.fsdecode(b"odd \xff\nfolder")
+    away.mkdir()
+    path = raw.path_of(away, 1, 1)
+    path.write_bytes(np.array([1, 1], dtype="<u4").tobytes() + np.float32(5).tobytes())
+    raw.pack(away)
+    assert not path.exists() and {n: list(ns) for n, ns in raw.read(path).items()} == {1: [5.0]}
+    store = Store.create(away / "out", STUDY, {**GIVEN, "tsf": away.name})
+    figures.write(store, store.save())
+    store.close()
+
+
 def test_figures_go_nowhere_else(tmp_path):
     store = made(tmp_path)
     away, drawn = tmp_path / "away", store.directory / "figures"
@@ -215,6 +228,20 @@ def test_a_fom_that_is_nested_without_end_is_told(tmp_path):
 
 
 # ---- what stands around a run
+
+
+def test_a_folder_for_sockets_that_is_too_long_is_told(tmp_path):
+    """As a TMPDIR may be."""
+    there = tmp_path / ("x" * 120)
+    there.mkdir()
+
+    async def listen() -> None:
+        async with ControlPipe(lambda event: None, there):
+            pass
+
+    with pytest.raises(BenchError, match="can't listen for the master") as told:
+        asyncio.run(listen())
+    assert told.value.where == f"{there}/pipe" and "TMPDIR" in told.value.do
 
 
 def test_what_managers_of_other_namespaces_have_is_left_alone(tmp_path, monkeypatch):
