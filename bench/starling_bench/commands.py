@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import random
 import signal
@@ -403,7 +404,9 @@ class _Output:
         try:
             yield
         except OSError as e:
-            why = e.strerror or e
+            if e.errno not in (errno.EPIPE, errno.EIO):
+                raise
+            why = e.strerror
             # What is left to be written, at the latest as this process ends, goes nowhere.
             with contextlib.suppress(OSError), open(os.devnull, "w") as nowhere:
                 os.dup2(nowhere.fileno(), self._to.fileno())
