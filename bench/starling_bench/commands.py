@@ -637,7 +637,7 @@ def _shortfall(store: Store, summaries: list[dict]) -> int:
     ]
     if not what and not problems:
         return OK
-    what = what or "a reliable test got nothing"
+    what = what or "a test ended early, as nothing came any more"
     return _complain(BenchError("STL-RUN-005", "\n  ".join([what, *problems])))
 
 

@@ -98,6 +98,18 @@ def test_what_is_left_of_a_run_that_goes_on_is_by_what_it_took_since(monkeypatch
     ]  # fmt: skip
 
 
+def test_what_ended_early_is_told_whatever_its_transport(capsys):
+    """Round trips of best effort end, too, where none comes back."""
+    execution = {"sequence": "s", "execution": "e", "problems": {"1": "best-effort data stopped"}}
+    store = SimpleNamespace(study=SimpleNamespace(shortfall=lambda of: ""),
+                            run={"executions": [execution]})  # fmt: skip
+    assert commands._shortfall(store, []) == 1
+    assert capsys.readouterr().err == (
+        "STL-RUN-005: a test ended early, as nothing came any more\n"
+        "  s/e, test 1: best-effort data stopped\n"
+    )
+
+
 def taken_up(tmp_path, scale: float) -> None:
     """Resumes a run that was begun at scale 0.5."""
     file = tmp_path / "t.tsf.toml"

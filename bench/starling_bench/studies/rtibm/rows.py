@@ -100,7 +100,7 @@ def rate(row: dict) -> float:
 def doubt(of: dict) -> str:
     """Why the figure by which a row or a summary is compared says little; "": it does not."""
     if latency(of):
-        return rates.doubt(of, rates.TRIPS_MIN_S) or loops.trip_doubt(of)
+        return loops.trip_doubt(of) or rates.doubt(of, rates.TRIPS_MIN_S)
     return rates.doubt(of)
 
 
