@@ -283,6 +283,13 @@ impl Delivery {
         self.in_time_order.iter()
     }
 
+    /// Those that are released and not delivered, in this order.
+    pub(crate) fn released(&self) -> impl Iterator<Item = (LogicalTime, &Queued)> {
+        let waiting = self.queue.iter().chain(self.others.values());
+        let released = waiting.filter(|q| q.received_order() == Some(Order::TimeStamp));
+        released.filter_map(|queued| Some((queued.time()?, queued)))
+    }
+
     /// Takes out messages in time-stamp order up to this time that are not to be delivered.
     pub(crate) fn take_up_to(&mut self, up_to: LogicalTime) -> Vec<QueuedObject> {
         let mut taken = Vec::new();

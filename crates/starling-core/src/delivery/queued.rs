@@ -222,6 +222,15 @@ impl Queued {
         }
     }
 
+    /// The time stamp of a message that has one.
+    pub(super) fn time(&self) -> Option<LogicalTime> {
+        match self {
+            Queued::Timed(timed) => Some(timed.time()),
+            Queued::Object(queued) => queued.time(),
+            _ => None,
+        }
+    }
+
     /// Changes that, of a message in time-stamp order.
     #[inline]
     pub(super) fn set_received_order(&mut self, now: Order) {

@@ -21,7 +21,8 @@ use crate::message::{
 use crate::traffic::note;
 use crate::{
     AttributeHandle, Batch, DataPath, Federate, FederateHandle, InteractionClassHandle,
-    ObjectClassHandle, ObjectInstanceHandle, Order, ParameterHandle, ProtocolError, Transportation,
+    LogicalTime, ObjectClassHandle, ObjectInstanceHandle, Order, ParameterHandle, ProtocolError,
+    Transportation,
 };
 use starling_fom::ObjectModel;
 use std::collections::BTreeMap;
@@ -191,6 +192,18 @@ impl QueuedObject {
             QueuedObject::Remove { order, .. } => *order = now,
             _ => {}
         }
+    }
+
+    /// The time stamp of a message that has one.
+    pub(crate) fn time(&self) -> Option<LogicalTime> {
+        let stamp = match self {
+            QueuedObject::Reflect { received, .. } | QueuedObject::Receive { received, .. } => {
+                received.payload.stamp()
+            }
+            QueuedObject::Remove { stamp, .. } => stamp.as_deref().copied(),
+            _ => None,
+        };
+        Some(stamp?.time)
     }
 
     /// Sender and number of a message that was sent in time-stamp order.

@@ -673,6 +673,10 @@ impl Federate {
                     }
                     same => same,
                 };
+                // What a grant has brought may not have been delivered yet.
+                let released = self.delivery.released();
+                let mut released = released.filter(|(_, message)| self.wants(message));
+                let lits = lits.into_iter().chain(released.next().map(|r| r.0)).min();
                 self.time.bounds = Some((galt, lits));
             }
             Notice::Retracted {

@@ -318,6 +318,23 @@ fn galt_and_lits() {
     assert_eq!(f.told("b"), "x@12TT, grant 100");
 }
 
+/// §8.18: what a grant has brought may yet be delivered, whatever GALT is by now.
+#[test]
+fn lits_counts_what_was_granted_and_not_delivered() {
+    let mut f = federation(&["a", "b"]);
+    f.regulate("a", 1.0);
+    f.constrain("b");
+    f.send("a", "five", 5.0);
+    f.send("a", "seven", 7.0);
+    f.tar("b", 10.0);
+    f.tar("a", 20.0);
+    assert_eq!(f.bounds("b"), (Some(at(21.0)), Some(at(5.0))));
+    f.call("b", |f| f.next_callback());
+    assert_eq!(f.bounds("b"), (Some(at(21.0)), Some(at(7.0))));
+    assert_eq!(f.told("b"), "seven@7TT, grant 10");
+    assert_eq!(f.bounds("b"), (Some(at(21.0)), Some(at(21.0))));
+}
+
 #[test]
 fn lookahead_shrinks_as_time_advances() {
     let mut f = federation(&["a", "b"]);
