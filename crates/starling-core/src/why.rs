@@ -146,6 +146,15 @@ impl Execution {
             "exists",
             format!("'{name}' was registered by {by} as '{class}'"),
         );
+        let known = instance.known_class(receiver);
+        if let Some((by, time)) = self.time.deletion(handle).filter(|_| known.is_none()) {
+            let why = format!(
+                "{} has deleted '{name}' at {time} (6.14): {} knows it no more",
+                self.federate_text(by),
+                self.federate_text(receiver)
+            );
+            return walk.fails("deleted", why);
+        }
 
         let attributes = self.model.object_class(instance.class());
         let attributes = attributes.map_or(&[][..], |c| &c.attributes);
@@ -179,7 +188,6 @@ impl Execution {
         let candidate = self
             .subscriptions
             .candidate_class(&self.model, receiver, instance.class());
-        let known = instance.known_class(receiver);
         let Some(at) = known.or(candidate) else {
             let why = format!(
                 "{} subscribes to nothing at '{class}' or its superclasses{}",
@@ -296,9 +304,15 @@ impl Execution {
             below(i.class()) && h.registrar() != receiver
         };
         let all: Vec<_> = self.objects.iter().filter(of_others).collect();
+        // One that is not known tells most, unless it is being deleted.
+        let unknown = |(handle, i): &&(ObjectInstanceHandle, &Instance)| {
+            i.known_class(receiver).is_none() && self.time.deletion(*handle).is_none()
+        };
+        let known = |(_, i): &&(ObjectInstanceHandle, &Instance)| i.known_class(receiver).is_some();
         let Some(one) = all
             .iter()
-            .find(|(_, i)| i.known_class(receiver).is_none())
+            .find(unknown)
+            .or_else(|| all.iter().find(known))
             .or(all.first())
         else {
             let why = format!("no other federate has registered an instance of '{name}'");

@@ -61,6 +61,11 @@ impl Deletions {
         Some(deletion)
     }
 
+    /// The message that deletes an instance.
+    pub(super) fn message(&self, instance: ObjectInstanceHandle) -> Option<SentMessage> {
+        Some(self.of.get(&instance)?.message)
+    }
+
     /// The instance that a message deletes.
     pub(super) fn instance(&self, message: SentMessage) -> Option<ObjectInstanceHandle> {
         self.by_message.get(&message).copied()

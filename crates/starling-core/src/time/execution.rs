@@ -240,6 +240,15 @@ impl ExecutionTime {
         self.deletions.contains(instance)
     }
 
+    /// When an instance is deleted, and by whom, if that may still be retracted or has not come to all.
+    pub(crate) fn deletion(
+        &self,
+        instance: ObjectInstanceHandle,
+    ) -> Option<(FederateHandle, LogicalTime)> {
+        let (by, time, _) = self.deletions.message(instance)?;
+        Some((by, time))
+    }
+
     /// Messages that can't be retracted any more are forgotten.
     fn forget_sent(&mut self, sender: FederateHandle) {
         // Who sends one lookahead ahead has none.

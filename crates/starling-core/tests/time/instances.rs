@@ -876,3 +876,17 @@ fn what_may_be_retracted_is_bounded_at_its_sender() {
     let handle = f.send("a", "again", 9.0);
     f.call("a", |f| f.retract(handle)).unwrap();
 }
+
+#[test]
+fn why_nothing_comes_of_what_is_being_deleted() {
+    let (mut f, instance, _) = known_instance();
+    let name = f.call("a", |f| f.object_instance_name(instance)).unwrap();
+    delete(&mut f, instance);
+    assert_eq!(f.told("c"), "remove d@9TR");
+    let why = f.why("c", &name);
+    let deleted =
+        format!("FAIL deleted: 'a' has deleted '{name}' at 9 (6.14): 'c' knows it no more");
+    assert_eq!(why.last(), Some(&deleted));
+    let why = f.why("b", &name);
+    assert!(!why.iter().any(|line| line.contains("deleted")), "{why:?}");
+}
