@@ -201,7 +201,14 @@ impl Federate {
             time: self.time.save(),
             mom: self.mom.save(),
             log: self.log.save(),
-            delivery: self.delivery.save(),
+            delivery: {
+                let mut waiting = self.delivery.save();
+                let away = self.time.away.all();
+                waiting
+                    .queue
+                    .splice(0..0, away.filter_map(|queued| queued.save()));
+                waiting
+            },
         }
     }
 
@@ -563,7 +570,7 @@ impl Federate {
             EntryBody::Object(entry) => self.apply_object(entry),
             EntryBody::Ownership(entry) => {
                 self.apply_ownership(entry, place);
-                Ok(())
+                self.require_withheld()
             }
             EntryBody::Ddm(entry) => self.apply_ddm(entry, place),
             EntryBody::Mom(entry) => self.apply_mom(entry, place),

@@ -121,7 +121,7 @@ impl Keyed for Queued {
 }
 
 impl Queued {
-    pub(super) fn save(&self) -> Option<saved::Queued> {
+    pub(crate) fn save(&self) -> Option<saved::Queued> {
         Some(match self {
             Queued::Plain(plain) => QueuedObject::from(plain.clone()).save(),
             Queued::Timed(timed) => QueuedObject::from(timed.clone()).save(),

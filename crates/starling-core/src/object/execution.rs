@@ -328,10 +328,11 @@ impl Execution {
             return;
         };
         self.forget_associations(handle);
-        self.forget_transfers(handle);
-        // Who has deleted it locally need not remember that any longer, nor what was its own of it who was told
-        // of a deletion that might have been retracted.
+        let wanted_by = self.forget_transfers(handle);
+        // Who has deleted it locally need not remember that any longer, nor what was its own of it, or wanted, who was
+        // told of a deletion that might have been retracted.
         let told = gone.known.keys().chain(&gone.locally_deleted).copied();
+        let told = told.chain(wanted_by);
         let owners = gone.owners().iter().flatten().filter_map(|o| o.federate());
         let mut audience: Vec<_> = told.chain(owners).filter(|f| *f != producer).collect();
         audience.sort_unstable();

@@ -373,7 +373,7 @@ impl Federate {
         }
         let known = self.objects.instances.contains_key(&instance);
         if !known {
-            self.time.take_kept(instance);
+            self.forget_away(instance);
         }
         self.log.request(Request::AnswerNotDeleted {
             instance,
@@ -404,9 +404,11 @@ impl Federate {
         };
         // Not there: locally deleted meanwhile, or removed before, which can't be retracted any more.
         if !self.objects.instances.contains_key(&instance) {
-            self.time.take_kept(instance);
+            self.forget_away(instance);
         }
-        if let Some(known) = self.objects.instances.get_mut(&instance) {
+        let known = self.objects.instances.get_mut(&instance);
+        // Once is enough.
+        if let Some(known) = known.filter(|known| !known.gone) {
             match stamp.filter(|_| order == Order::TimeStamp) {
                 Some(stamp) => self.delivery.push_in_time_order(stamp.time, removal),
                 None => {
@@ -630,6 +632,7 @@ impl Federate {
                 self.mom.tally.instances.discovered += 1;
                 let (class, name) = (known.known_class, known.name.clone());
                 self.objects.names.insert(name.clone(), instance);
+                self.tell_of_away(instance);
                 let registrar = instance.registrar().federate();
                 Some(Callback::DiscoverObjectInstance {
                     instance,
@@ -648,10 +651,9 @@ impl Federate {
                 let Some(known) = self.objects.take(instance) else {
                     // Locally deleted after the removal was applied, or removed before, which can't be retracted
                     // any more: nothing to tell.
-                    self.time.take_kept(instance);
+                    self.forget_away(instance);
                     return None;
                 };
-                self.forget_ownership(instance);
                 self.regions.forget_instance(instance);
                 self.mom.tally.instances.removed += 1;
                 self.keep_removed(instance, known, (stamp.as_deref(), order));

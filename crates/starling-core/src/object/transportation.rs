@@ -257,6 +257,15 @@ impl Federate {
 
     /// The callback of an entry about transportation types. A confirmation: from now on it travels so.
     pub(crate) fn deliver_transportation(&mut self, entry: Entry) -> Option<Callback> {
+        if let Entry::AttributeTransportationChanged { instance, .. } = entry
+            && self.known(instance).is_err()
+        {
+            // It may be known again.
+            if self.away(instance).is_some() {
+                self.time.away.put_confirmation(instance, entry);
+            }
+            return None;
+        }
         match entry {
             Entry::AttributeTransportationChanged {
                 instance,

@@ -3,7 +3,8 @@
 use super::{Divestiture, OwnershipNotice, keys_of};
 use crate::execution::Execution;
 use crate::message::ownership::{Entry, Request};
-use crate::message::{Cause, LogIndex};
+use crate::message::{Cause, LogIndex, object};
+use crate::mom;
 use crate::object::registered::Instance;
 use crate::saved::ownership::{Candidate, Transfer};
 use crate::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, Owner};
@@ -207,8 +208,20 @@ impl Execution {
                     attributes,
                 );
             }
+            // Who has the removal waiting may know the instance still, if that is retracted.
             Some(known) if known.known_class(me).is_some() => {}
-            _ => return,
+            Some(_) if self.time.may_know_again(instance, me) => {}
+            Some(_) => return,
+            // It is not told of it, but need not keep what it wants until the deletion can't be retracted any more.
+            None => {
+                let removed = object::Entry::Remove {
+                    instance,
+                    producer: mom::RTI,
+                    tag: Vec::new(),
+                    stamp: None,
+                };
+                return self.log.tell(cause, &[me], removed);
+            }
         }
         for at in self.places(instance, attributes) {
             let owner = self.owner_at(at);
@@ -367,7 +380,10 @@ impl Execution {
     ) {
         let me = cause.sender;
         let mut effects = Effects::default();
-        for instance in self.known_at(me, class) {
+        // Also of what it may know again.
+        let known = self.known_at(me, class).into_iter();
+        let known: Vec<_> = known.chain(self.time.known_before(me, class)).collect();
+        for instance in known {
             for at in self.places(instance, attributes) {
                 self.drop_out(&mut effects, me, at);
             }
@@ -431,7 +447,11 @@ impl Execution {
         let concerns =
             |i: &Instance| i.known_class(gone).is_some() || i.owners().contains(&Some(gone.into()));
         let all = self.objects.iter();
-        let handles: Vec<_> = all.filter(|(_, i)| concerns(i)).map(|(h, _)| h).collect();
+        let mut handles: BTreeSet<_> = all.filter(|(_, i)| concerns(i)).map(|(h, _)| h).collect();
+        // It may have wanted what it has come to the deletion of.
+        let wanted = self.ownership.transfers.iter();
+        let wanted = wanted.filter(|(_, t)| t.candidates.iter().any(|c| c.federate == gone));
+        handles.extend(wanted.map(|((instance, _), _)| *instance));
         for handle in handles {
             for at in self.all_places(handle) {
                 self.drop_out(&mut effects, gone, at);
@@ -723,12 +743,17 @@ impl Execution {
         }
     }
 
-    /// An instance is gone, and all acquisitions of its attributes with it.
-    pub(crate) fn forget_transfers(&mut self, instance: ObjectInstanceHandle) {
+    /// An instance is gone, and all acquisitions of its attributes with it: whose they were.
+    pub(crate) fn forget_transfers(
+        &mut self,
+        instance: ObjectInstanceHandle,
+    ) -> BTreeSet<FederateHandle> {
         let gone = self.ownership.transfers.range(keys_of(instance));
         let gone: Vec<_> = gone.map(|(key, _)| *key).collect();
-        for key in gone {
-            self.ownership.transfers.remove(&key);
-        }
+        let gone = gone
+            .iter()
+            .filter_map(|key| self.ownership.transfers.remove(key));
+        let wanted_by = gone.flat_map(|transfer| transfer.candidates);
+        wanted_by.map(|candidate| candidate.federate).collect()
     }
 }

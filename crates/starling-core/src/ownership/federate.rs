@@ -351,6 +351,17 @@ impl Federate {
                 }
             }
         }
+        // What was removed and may come back is as what is known.
+        for handle in self.time.kept_at(class) {
+            for attribute in ended {
+                if let Some(kept) = self.time.kept_mut(handle) {
+                    kept.disown(*attribute);
+                }
+                self.ownership.transfers.remove(&(handle, *attribute));
+                self.time.away.forget(handle, *attribute);
+            }
+            self.forget_kept_for_nothing(handle);
+        }
     }
 
     fn apply_notice(
@@ -388,7 +399,7 @@ impl Federate {
         };
         let mut name = String::new();
         let known = self.objects.get_mut(asked.instance);
-        if let Some(instance) = known.or_else(|| self.time.kept(asked.instance)) {
+        if let Some(instance) = known.or_else(|| self.time.away_mut(asked.instance)) {
             instance.name().clone_into(&mut name);
             for (attribute, transfer) in asked.attributes {
                 if divested.contains(&attribute) {
@@ -445,6 +456,11 @@ impl Federate {
     }
 
     fn deliver_notice(&mut self, queued: QueuedNotice) -> Option<Callback> {
+        let Ok(known) = self.known(queued.instance) else {
+            self.put_away(queued);
+            return None;
+        };
+        let known_class = known.known_class();
         let QueuedNotice {
             notice,
             instance,
@@ -453,13 +469,6 @@ impl Federate {
             index,
             as_of,
         } = queued;
-        if notice == OwnershipNotice::Acquired
-            && let Some(kept) = self.time.kept(instance)
-        {
-            // It was removed, and may be there again: then it is this federate's.
-            attributes.iter().for_each(|a| kept.own(*a));
-        }
-        let known_class = self.known(instance).ok()?.known_class();
         attributes.retain(|a| self.still_concerns(notice, instance, known_class, *a, as_of));
         if attributes.is_empty() {
             return None;
@@ -484,7 +493,10 @@ impl Federate {
                     }
                 }
             }
-            OwnershipNotice::ReleaseRequested => self.ownership.release_seen = index,
+            // Those of an instance that was away may be told behind later ones.
+            OwnershipNotice::ReleaseRequested => {
+                self.ownership.release_seen = self.ownership.release_seen.max(index);
+            }
             OwnershipNotice::ConfirmationRequested | OwnershipNotice::AssumptionRequested => {}
         }
         Some(match notice {
@@ -520,6 +532,76 @@ impl Federate {
                 tag,
             },
         })
+    }
+
+    /// What is said of an instance that this federate does not know and may know again, if its own deletion of it is
+    /// retracted, or that by which it was removed. It is told then. An acquisition of what was removed that comes to
+    /// nothing has ended with the instance.
+    fn put_away(&mut self, queued: QueuedNotice) {
+        let (notice, instance) = (queued.notice, queued.instance);
+        let is_own = self.time.is_own_deletion(instance);
+        for attribute in queued.attributes.iter().copied() {
+            let is_answer = self.asked_by(instance, attribute, queued.as_of);
+            let is_kept = match notice {
+                OwnershipNotice::Acquired => self.state(instance, attribute).is_some(),
+                OwnershipNotice::Unavailable | OwnershipNotice::AcquisitionCancelled => {
+                    if is_answer && !is_own {
+                        self.ownership.transfers.remove(&(instance, attribute));
+                    }
+                    is_answer && is_own
+                }
+                OwnershipNotice::ConfirmationRequested | OwnershipNotice::ReleaseRequested => {
+                    self.away(instance).is_some_and(|i| i.owns(attribute))
+                }
+                OwnershipNotice::AssumptionRequested => is_own,
+            };
+            if is_kept {
+                self.time.away.put(attribute, &queued);
+            }
+        }
+        self.forget_kept_for_nothing(instance);
+    }
+
+    /// An instance that this federate does not know, and may know again.
+    pub(crate) fn away(&self, instance: ObjectInstanceHandle) -> Option<&Instance> {
+        // Its discovery may be about to be told.
+        let away = self.time.away_from(instance);
+        away.or_else(|| self.objects.get(instance).filter(|i| !i.is_discovered()))
+    }
+
+    /// Whether this federate is acquiring or divesting anything of an instance.
+    pub(crate) fn has_transfers(&self, instance: ObjectInstanceHandle) -> bool {
+        let mut of_it = self.ownership.transfers.range(keys_of(instance));
+        of_it.next().is_some()
+    }
+
+    /// Of an instance that was removed and is neither this federate's nor wanted by it nothing need be kept.
+    fn forget_kept_for_nothing(&mut self, instance: ObjectInstanceHandle) {
+        let kept = self.time.kept(instance);
+        if kept.is_some_and(|i| i.owned().is_empty()) && !self.has_transfers(instance) {
+            self.forget_away(instance);
+        }
+    }
+
+    /// An instance that was away is known again: what was said of it meanwhile is told now, with what waits behind
+    /// that.
+    pub(crate) fn tell_of_away(&mut self, instance: ObjectInstanceHandle) {
+        let away = &mut self.time.away;
+        if !away.has(instance) {
+            return;
+        }
+        self.delivery
+            .withdraw(|queued| away.take_in(instance, queued));
+        for queued in away.take(instance) {
+            self.delivery.push(queued);
+        }
+    }
+
+    /// An instance that is away does not come back.
+    pub(crate) fn forget_away(&mut self, instance: ObjectInstanceHandle) {
+        self.time.take_kept(instance);
+        self.time.away.take(instance);
+        self.forget_ownership(instance);
     }
 
     /// Whether a notice about an attribute is to be delivered, or was overtaken by a request.

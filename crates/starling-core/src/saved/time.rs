@@ -113,7 +113,7 @@ pub struct Federate {
 /// Instances that others have deleted by messages that may be retracted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Deleted {
-    /// The removal was delivered, and this federate owned attributes of it.
+    /// The removal was delivered, and this federate owned attributes of it, or wanted any.
     pub kept: BTreeMap<ObjectInstanceHandle, KnownInstance>,
     /// The message was retracted before the removal was delivered.
     pub restored: BTreeSet<ObjectInstanceHandle>,

@@ -61,6 +61,27 @@ impl Deletions {
         Some(deletion)
     }
 
+    /// Whether a federate knew an instance before it came to its deletion.
+    pub(super) fn knew_before(
+        &self,
+        instance: ObjectInstanceHandle,
+        federate: FederateHandle,
+    ) -> bool {
+        let deletion = self.of.get(&instance);
+        deletion.is_some_and(|d| d.knew.contains_key(&federate))
+    }
+
+    /// Instances that a federate knew at a class, and to whose deletions it has come.
+    pub(super) fn all_known_before(
+        &self,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+    ) -> Vec<ObjectInstanceHandle> {
+        let knew = |d: &Deletion| d.knew.get(&federate).is_some_and(|(at, _)| *at == class);
+        let all = self.of.iter().filter(|(_, d)| knew(d));
+        all.map(|(instance, _)| *instance).collect()
+    }
+
     /// The message that deletes an instance.
     pub(super) fn message(&self, instance: ObjectInstanceHandle) -> Option<SentMessage> {
         Some(self.of.get(&instance)?.message)

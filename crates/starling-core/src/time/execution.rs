@@ -16,7 +16,8 @@ use crate::message::object::Entry;
 use crate::message::time::{Notice, Request};
 use crate::message::{Cause, LogIndex, Stamp, TimeRequest, TimeStatus};
 use crate::{
-    FederateHandle, MessageRetractionHandle, ObjectInstanceHandle, ProtocolError, Services,
+    FederateHandle, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle,
+    ProtocolError, Services,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -238,6 +239,27 @@ impl ExecutionTime {
     /// Whether an instance is being deleted at a time.
     pub(crate) fn is_deleting(&self, instance: ObjectInstanceHandle) -> bool {
         self.deletions.contains(instance)
+    }
+
+    /// Whether a federate that has come to the deletion of an instance may know it again, or still: it did, and the
+    /// deletion may be retracted.
+    pub(crate) fn may_know_again(
+        &self,
+        instance: ObjectInstanceHandle,
+        federate: FederateHandle,
+    ) -> bool {
+        let message = self.deletions.message(instance);
+        self.deletions.knew_before(instance, federate)
+            && message.is_some_and(|message| self.retractable.contains(message))
+    }
+
+    /// Instances that a federate knew at a class before it came to their deletions.
+    pub(crate) fn known_before(
+        &self,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+    ) -> Vec<ObjectInstanceHandle> {
+        self.deletions.all_known_before(federate, class)
     }
 
     /// When an instance is deleted, and by whom, if that may still be retracted or has not come to all.
@@ -608,10 +630,13 @@ impl Execution {
         let Some(deletion) = self.time.deletions.remove(instance) else {
             return;
         };
+        let (by, ..) = deletion.message;
         if let Some(known) = self.objects.get_mut(instance) {
-            known.set_known(deletion.message.0, deletion.class);
+            known.set_known(by, deletion.class);
         }
         self.touch(instance);
+        self.log.advance();
+        self.offer_discovered(None, by, &[(instance, deletion.class)]);
         for federate in self.log.members() {
             // Who has deleted it locally discovers it as if it had never been deleted.
             if self.objects.was_deleted_locally(instance, federate) {

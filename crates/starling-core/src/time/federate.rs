@@ -9,6 +9,7 @@
 //!   is under way;
 //! - the federate uses no time stamp that the executive would refuse.
 
+use super::away::Away;
 use super::delivered::Delivered;
 use super::galt::{Advance, Clock};
 use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
@@ -24,7 +25,7 @@ use crate::object::known::Instance;
 use crate::object::receive::QueuedObject;
 use crate::{
     AttributeHandle, Exception, Federate, FederateHandle, InteractionClassHandle,
-    ObjectInstanceHandle, Order, ProtocolError,
+    ObjectClassHandle, ObjectInstanceHandle, Order, ProtocolError,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,9 +56,11 @@ pub(crate) struct FederateTime {
     pub(super) deleted: BTreeMap<ObjectInstanceHandle, Instance>,
     /// Messages of others that were delivered and may be retracted.
     pub(super) delivered: Delivered,
-    /// What others have deleted by such messages and this federate owned attributes of, to be its own again if they
-    /// are retracted.
+    /// What others have deleted by such messages and this federate owned attributes of, or wanted any, to be so again
+    /// if they are retracted.
     pub(super) kept: BTreeMap<ObjectInstanceHandle, Instance>,
+    /// What was said of either meanwhile.
+    pub(crate) away: Away,
     /// Instances whose removal was retracted before it was delivered.
     pub(super) undeleted: BTreeSet<ObjectInstanceHandle>,
     /// The executive's answer to the last query.
@@ -93,6 +96,7 @@ impl FederateTime {
             deleted: BTreeMap::new(),
             delivered: Delivered::default(),
             kept: BTreeMap::new(),
+            away: Away::default(),
             undeleted: BTreeSet::new(),
             bounds: None,
             orders: BTreeMap::new(),
@@ -134,8 +138,37 @@ impl FederateTime {
     }
 
     /// The same, to look at.
-    pub(crate) fn kept(&mut self, instance: ObjectInstanceHandle) -> Option<&mut Instance> {
+    pub(crate) fn kept(&self, instance: ObjectInstanceHandle) -> Option<&Instance> {
+        self.kept.get(&instance)
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn kept_mut(&mut self, instance: ObjectInstanceHandle) -> Option<&mut Instance> {
         self.kept.get_mut(&instance)
+    }
+
+    /// All of these that were known at a class.
+    pub(crate) fn kept_at(&self, class: ObjectClassHandle) -> Vec<ObjectInstanceHandle> {
+        let at_class = self.kept.iter().filter(|(_, i)| i.known_class() == class);
+        at_class.map(|(handle, _)| *handle).collect()
+    }
+
+    /// Whether this federate has deleted an instance by a message that it may retract.
+    pub(crate) fn is_own_deletion(&self, instance: ObjectInstanceHandle) -> bool {
+        self.deleted.contains_key(&instance)
+    }
+
+    /// An instance that is deleted by a message that may be retracted, whoever has sent it, and that is this federate's
+    /// in part, or wanted by it.
+    pub(crate) fn away_from(&self, instance: ObjectInstanceHandle) -> Option<&Instance> {
+        let deleted = self.deleted.get(&instance);
+        deleted.or_else(|| self.kept.get(&instance))
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn away_mut(&mut self, instance: ObjectInstanceHandle) -> Option<&mut Instance> {
+        let deleted = self.deleted.get_mut(&instance);
+        deleted.or_else(|| self.kept.get_mut(&instance))
     }
 
     /// An instance that was about to be removed is not: it need not be discovered.
@@ -475,6 +508,7 @@ impl Federate {
             && let Some(known) = time.deleted.remove(&instance)
         {
             self.objects.put(instance, known);
+            self.tell_of_away(instance);
         }
         self.log.request_time(Request::Retract { number, time: at });
         Ok(())
@@ -590,7 +624,7 @@ impl Federate {
         for instance in self.time.forget_sent() {
             self.regions.forget_instance(instance);
             self.declarations.forget_instance(instance);
-            self.forget_ownership(instance);
+            self.forget_away(instance);
         }
     }
 
@@ -766,16 +800,19 @@ impl Federate {
         }
     }
 
-    /// An instance is removed by this message. If that may be retracted, what this federate owns of it is kept; the
-    /// executive says when it can't be any more.
+    /// An instance is removed by this message. If that may be retracted, what this federate owns of it is kept, and what
+    /// it wants; the executive says when it can't be any more.
     pub(crate) fn keep_removed(
         &mut self,
         instance: ObjectInstanceHandle,
         known: Instance,
         (stamp, received): (Option<&Stamp>, Order),
     ) {
-        if self.may_be_retracted(stamp, received).is_some() && !known.owned().is_empty() {
+        let concerns = !known.owned().is_empty() || self.has_transfers(instance);
+        if self.may_be_retracted(stamp, received).is_some() && concerns {
             self.time.kept.insert(instance, known);
+        } else {
+            self.forget_ownership(instance);
         }
     }
 
@@ -813,14 +850,14 @@ impl Federate {
         self.time.withheld_bytes_max = bytes;
     }
 
-    /// What time management withholds, in bytes, about.
+    /// What time management withholds, in bytes, about, and what is said of instances that may be known again.
     pub fn withheld_bytes(&self) -> usize {
-        self.delivery.withheld_bytes()
+        self.delivery.withheld_bytes() + self.time.away.bytes()
     }
 
     /// Whether more is withheld than it allows: it is to be cut off.
     pub fn exceeds_withheld(&self) -> bool {
-        self.delivery.withheld_bytes() > self.time.withheld_bytes_max
+        self.withheld_bytes() > self.time.withheld_bytes_max
     }
 
     /// Whether this may be kept, too, without anything to be said of it.
@@ -832,7 +869,7 @@ impl Federate {
 
     /// Ends a federate for which more messages pile up than it allows; warns it at half.
     pub(crate) fn require_withheld(&mut self) -> Result<(), ProtocolError> {
-        let (bytes, most) = (self.delivery.withheld_bytes(), self.time.withheld_bytes_max);
+        let (bytes, most) = (self.withheld_bytes(), self.time.withheld_bytes_max);
         let now = self.time.clock.time();
         if bytes > most {
             let does = match self.time.clock.advance() {

@@ -11,6 +11,7 @@
 //! Absent on purpose: wall time plays no part, and no federate's grant waits for another federate
 //! to take its callbacks.
 
+mod away;
 pub(crate) mod by_time;
 mod deletions;
 mod delivered;

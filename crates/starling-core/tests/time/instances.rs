@@ -525,7 +525,7 @@ fn a_new_owner_does_not_hear_the_former_owner_s_values() {
 }
 
 /// As `known_instance`, and c, which is not constrained, owns x.
-fn owned_by_another() -> (Federation, ObjectInstanceHandle, AttributeHandle) {
+pub(super) fn owned_by_another() -> (Federation, ObjectInstanceHandle, AttributeHandle) {
     let (mut f, instance, xy) = known_instance();
     let (class, x) = (f.class("A"), vec![xy[0]]);
     f.call("c", |f| f.publish_object_class_attributes(class, &x))
@@ -544,7 +544,7 @@ fn owned_by_another() -> (Federation, ObjectInstanceHandle, AttributeHandle) {
     (f, instance, x[0])
 }
 
-fn owns(
+pub(super) fn owns(
     f: &mut Federation,
     name: &str,
     instance: ObjectInstanceHandle,
@@ -556,7 +556,10 @@ fn owns(
     owns.map_err(|e| e.kind)
 }
 
-fn delete(f: &mut Federation, instance: ObjectInstanceHandle) -> MessageRetractionHandle {
+pub(super) fn delete(
+    f: &mut Federation,
+    instance: ObjectInstanceHandle,
+) -> MessageRetractionHandle {
     let delete = f.call("a", |f| {
         f.delete_object_instance_at(instance, b"d", at(9.0))
     });

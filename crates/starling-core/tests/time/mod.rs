@@ -1,5 +1,6 @@
 //! Time management, 1516.1-2010 chapter 8: what each service does and refuses.
 
+mod away;
 mod instances;
 mod shortly;
 mod withheld;

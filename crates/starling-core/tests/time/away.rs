@@ -1,0 +1,319 @@
+//! What is decided of an instance while its deletion in time-stamp order may be retracted: who does not know it for now is
+//! told when it does again.
+
+use super::instances::{delete, owned_by_another, owns};
+use super::*;
+use starling_core::Archived;
+use starling_core::saved::delivery::Queued;
+
+const ACQUIRED: &str = "attributeOwnershipAcquisitionNotification";
+const RELEASE: &str = "requestAttributeOwnershipRelease";
+const OFFERED: &str = "requestAttributeOwnershipAssumption";
+
+/// As `known_instance`, and b, which is constrained, owns x. c publishes x, too.
+fn owned_by_who_has_not_come_to_it() -> (Federation, ObjectInstanceHandle, [AttributeHandle; 1]) {
+    let (mut f, instance, xy) = known_instance();
+    let (class, x) = (f.class("A"), [xy[0]]);
+    for name in ["b", "c"] {
+        f.call(name, |f| f.publish_object_class_attributes(class, &x))
+            .unwrap();
+    }
+    divest(&mut f, "a", instance, &x);
+    f.run();
+    f.call("b", |f| {
+        f.attribute_ownership_acquisition_if_available(instance, &x, b"")
+    })
+    .unwrap();
+    for name in ["a", "b", "c"] {
+        f.callbacks(name);
+    }
+    assert!(owns(&mut f, "b", instance, x[0]).unwrap());
+    (f, instance, x)
+}
+
+fn divest(f: &mut Federation, name: &str, of: ObjectInstanceHandle, what: &[AttributeHandle]) {
+    f.call(name, |f| {
+        f.unconditional_attribute_ownership_divestiture(of, what, b"")
+    })
+    .unwrap();
+}
+
+fn acquire(f: &mut Federation, name: &str, of: ObjectInstanceHandle, what: &[AttributeHandle]) {
+    f.call(name, |f| f.attribute_ownership_acquisition(of, what, b""))
+        .unwrap();
+}
+
+#[test]
+fn who_has_deleted_it_hears_of_its_acquisition_when_that_is_retracted() {
+    let (mut f, instance, x) = owned_by_who_has_not_come_to_it();
+    acquire(&mut f, "a", instance, &x);
+    assert_eq!(f.told("b"), RELEASE);
+    let handle = delete(&mut f, instance);
+    divest(&mut f, "b", instance, &x);
+    assert_eq!(f.told("a"), "");
+    let part = f.member("a").save();
+    let waiting = part.delivery.queue.iter();
+    let waiting = waiting.filter(|queued| matches!(queued, Queued::Ownership { .. }));
+    assert_eq!(waiting.count(), 1, "a save has it");
+    f.call("a", |f| f.retract(handle)).unwrap();
+    assert_eq!(f.told("a"), ACQUIRED);
+    assert!(owns(&mut f, "a", instance, x[0]).unwrap());
+    f.call("a", |f| {
+        f.update_attribute_values(instance, &[(x[0], b"1")], b"u")
+    })
+    .unwrap();
+    assert_eq!((f.told("c").as_str(), f.status().refused), ("u", 0));
+}
+
+#[test]
+fn an_acquisition_that_comes_to_nothing_while_its_federate_has_deleted_the_instance_ends() {
+    let (mut f, instance, x) = owned_by_who_has_not_come_to_it();
+    acquire(&mut f, "a", instance, &x);
+    assert_eq!(f.told("b"), RELEASE);
+    let handle = delete(&mut f, instance);
+    f.call("b", |f| {
+        f.attribute_ownership_release_denied(instance, &x, b"")
+    })
+    .unwrap();
+    assert_eq!(f.told("a"), "");
+    f.call("a", |f| f.retract(handle)).unwrap();
+    assert_eq!(f.told("a"), "attributeOwnershipUnavailable");
+    let again = f.call("a", |f| {
+        f.attribute_ownership_acquisition_if_available(instance, &x, b"")
+    });
+    assert_eq!(again, Ok(()));
+}
+
+#[test]
+fn what_others_want_of_it_its_owner_hears_when_its_deletion_is_retracted() {
+    for divests in [false, true] {
+        let (mut f, instance, xy) = known_instance();
+        let (class, y) = (f.class("A"), [xy[1]]);
+        f.call("b", |f| f.publish_object_class_attributes(class, &y))
+            .unwrap();
+        if divests {
+            f.call("a", |f| {
+                f.negotiated_attribute_ownership_divestiture(instance, &y, b"")
+            })
+            .unwrap();
+            assert_eq!(f.told("b"), OFFERED);
+        }
+        let handle = delete(&mut f, instance);
+        acquire(&mut f, "b", instance, &y);
+        assert_eq!(f.told("a"), "");
+        f.call("a", |f| f.retract(handle)).unwrap();
+        let asked = [
+            "requestAttributeOwnershipRelease",
+            "requestDivestitureConfirmation",
+        ];
+        assert_eq!(f.told("a"), asked[usize::from(divests)]);
+        if divests {
+            f.call("a", |f| f.confirm_divestiture(instance, &y, b""))
+                .unwrap();
+        } else {
+            divest(&mut f, "a", instance, &y);
+        }
+        assert_eq!(f.told("b"), ACQUIRED);
+    }
+}
+
+#[test]
+fn nobody_hears_of_what_stays_deleted() {
+    let (mut f, instance, xy) = known_instance();
+    let class = f.class("A");
+    f.call("b", |f| f.publish_object_class_attributes(class, &xy))
+        .unwrap();
+    delete(&mut f, instance);
+    acquire(&mut f, "b", instance, &xy);
+    assert_eq!(f.told("a"), "");
+    f.tar("b", 9.0);
+    f.tar("a", 20.0);
+    assert_eq!(f.told("b"), "remove d@9TT, grant 9");
+    assert_eq!(f.told("a"), "grant 20");
+    let part = f.member("a").save();
+    assert_eq!((f.status().instances, part.delivery.queue), (0, vec![]));
+}
+
+#[test]
+fn who_was_told_of_the_removal_hears_of_its_acquisition_behind_the_next_discovery() {
+    for hears_late in [false, true] {
+        let (mut f, instance, x) = owned_by_who_has_not_come_to_it();
+        acquire(&mut f, "c", instance, &x);
+        assert_eq!(f.told("b"), RELEASE);
+        let handle = delete(&mut f, instance);
+        assert_eq!(f.told("c"), "remove d@9TR");
+        divest(&mut f, "b", instance, &x);
+        if !hears_late {
+            assert_eq!(f.told("c"), "");
+        }
+        f.call("a", |f| f.retract(handle)).unwrap();
+        let told = format!("retract {}, discover, {ACQUIRED}", handle.number());
+        assert_eq!(f.told("c"), told);
+        assert!(owns(&mut f, "c", instance, x[0]).unwrap());
+    }
+}
+
+#[test]
+fn what_those_want_who_were_told_of_the_removal_is_forgotten_if_that_is_for_good() {
+    let (mut f, instance, x) = owned_by_who_has_not_come_to_it();
+    acquire(&mut f, "c", instance, &x);
+    f.callbacks("b");
+    delete(&mut f, instance);
+    assert_eq!(f.told("c"), "remove d@9TR");
+    assert_eq!(f.member("c").save().ownership.transfers.len(), 1);
+    f.tar("b", 9.0);
+    f.tar("a", 20.0);
+    assert_eq!((f.told("c").as_str(), f.status().instances), ("", 0));
+    let part = f.member("c").save();
+    assert_eq!(part.ownership.transfers.len(), 0);
+    assert_eq!(part.time.deleted, Default::default());
+}
+
+#[test]
+fn what_is_asked_for_while_a_removal_waits_that_is_retracted_goes_on() {
+    let (mut f, instance, x) = owned_by_who_has_not_come_to_it();
+    let handle = delete(&mut f, instance);
+    f.run();
+    acquire(&mut f, "c", instance, &x);
+    f.run();
+    f.call("a", |f| f.retract(handle)).unwrap();
+    assert_eq!(f.told("c"), "");
+    assert_eq!(f.told("b"), RELEASE);
+    divest(&mut f, "b", instance, &x);
+    assert_eq!(f.told("c"), ACQUIRED);
+}
+
+/// §5.3, whether the removal has been delivered or not.
+#[test]
+fn who_publishes_it_no_more_owns_nothing_of_it_when_the_deletion_is_retracted() {
+    for delivered in [false, true] {
+        let (mut f, instance, x) = owned_by_another();
+        let class = f.class("A");
+        let handle = delete(&mut f, instance);
+        f.run();
+        if delivered {
+            assert_eq!(f.told("c"), "remove d@9TR");
+        }
+        f.call("c", |f| f.unpublish_object_class(class)).unwrap();
+        f.call("a", |f| f.retract(handle)).unwrap();
+        f.callbacks("c");
+        assert_eq!(owns(&mut f, "c", instance, x), Ok(false));
+        // It is there for others (7.4).
+        assert_eq!(f.told("a"), OFFERED);
+        f.call("a", |f| {
+            f.attribute_ownership_acquisition_if_available(instance, &[x], b"")
+        })
+        .unwrap();
+        assert_eq!(f.told("a"), ACQUIRED);
+    }
+}
+
+#[test]
+fn who_has_left_wants_nothing_of_it_any_more() {
+    for lost in [false, true] {
+        let (mut f, instance, x) = owned_by_who_has_not_come_to_it();
+        acquire(&mut f, "c", instance, &x);
+        f.callbacks("b");
+        let handle = delete(&mut f, instance);
+        assert_eq!(f.told("c"), "remove d@9TR");
+        if lost {
+            f.lose("c");
+        } else {
+            f.resign("c", ResignAction::NoAction);
+        }
+        divest(&mut f, "b", instance, &x);
+        f.run();
+        f.call("a", |f| f.retract(handle)).unwrap();
+        assert_eq!(f.told("a"), OFFERED);
+        f.call("a", |f| {
+            f.attribute_ownership_acquisition_if_available(instance, &x, b"")
+        })
+        .unwrap();
+        assert_eq!(f.told("a"), ACQUIRED);
+    }
+}
+
+#[test]
+fn a_change_of_transportation_is_confirmed_when_the_deletion_is_retracted() {
+    let (mut f, instance, xy) = known_instance();
+    let change = |f: &mut Federation, how| {
+        f.call("a", |f| {
+            f.request_attribute_transportation_type_change(instance, &xy[..1], how)
+        })
+        .unwrap();
+    };
+    change(&mut f, Transportation::BestEffort);
+    let handle = delete(&mut f, instance);
+    assert_eq!(f.told("a"), "");
+    f.call("a", |f| f.retract(handle)).unwrap();
+    assert_eq!(f.told("a"), "confirmAttributeTransportationTypeChange");
+    change(&mut f, Transportation::Reliable);
+    assert_eq!(f.told("a"), "confirmAttributeTransportationTypeChange");
+}
+
+/// What others want of what a federate has deleted must not make it keep any number of bytes.
+#[test]
+fn what_is_said_of_what_is_deleted_is_bounded() {
+    let (mut f, instance, xy) = known_instance();
+    let (class, y) = (f.class("A"), [xy[1]]);
+    f.call("b", |f| f.publish_object_class_attributes(class, &y))
+        .unwrap();
+    f.call("a", |f| f.set_withheld_bytes_max(10_000));
+    delete(&mut f, instance);
+    for n in 0..20 {
+        let tag = vec![n; 1_000];
+        f.call("b", |f| {
+            f.attribute_ownership_acquisition(instance, &y, &tag)
+        })
+        .unwrap();
+        assert_eq!(f.told("a"), "");
+        let withheld = f.member("a").withheld_bytes();
+        assert!(
+            (1_000..1_200).contains(&withheld),
+            "{withheld}: the last one only"
+        );
+        f.call("b", |f| {
+            f.cancel_attribute_ownership_acquisition(instance, &y)
+        })
+        .unwrap();
+        f.callbacks("b");
+    }
+    f.tar("a", 20.0);
+    assert_eq!(f.told("a"), "grant 20");
+    assert_eq!(f.member("a").withheld_bytes(), 0);
+}
+
+#[test]
+fn what_is_saved_when_one_who_wanted_it_has_left_can_be_restored() {
+    let (mut f, instance, x) = owned_by_who_has_not_come_to_it();
+    acquire(&mut f, "c", instance, &x);
+    f.callbacks("b");
+    delete(&mut f, instance);
+    assert_eq!(f.told("c"), "remove d@9TR");
+    f.resign("c", ResignAction::NoAction);
+    divest(&mut f, "b", instance, &x);
+    f.call("a", |f| f.request_federation_save("S", None))
+        .unwrap();
+    for name in ["a", "b"] {
+        assert!(f.told(name).ends_with("initiateFederateSave"));
+        f.call(name, |f| f.federate_save_begun()).unwrap();
+        f.call(name, |f| f.federate_save_complete()).unwrap();
+    }
+    f.run();
+    let task = f.archives().remove(0);
+    f.archived(&task, Archived::Written);
+    let saved = task.write.expect("it was to be written");
+    for name in ["a", "b"] {
+        assert_eq!(f.told(name), "federationSaved");
+    }
+    f.call("a", |f| f.request_federation_restore("S")).unwrap();
+    f.run();
+    let task = f.archives().remove(0);
+    f.archived(&task, Archived::Read(saved));
+    let told = f.told("a");
+    assert!(
+        told.starts_with("requestFederationRestoreSucceeded"),
+        "{told}: {:?}",
+        f.notes()
+    );
+}
