@@ -28,6 +28,7 @@ use crate::network::{Host, Network};
 use crate::program::Report;
 use model::{Message, Seen, whole};
 use own::{Own, Sent, Source};
+use starling_core::saved::ownership::TransferState;
 use starling_core::{
     AttributeHandle, Callback, DataPath, FederateHandle, InteractionClassHandle, LogicalTime,
     MessageTime, ObjectClassHandle, ObjectInstanceHandle, Order, PeerId, TimeType, Transportation,
@@ -461,10 +462,53 @@ impl Run {
             }
             own.settled = true;
         }
+        self.same_owners();
         self.disturbed.clear();
         if self.managed {
             self.look_at_what_was_told(&living);
         }
         self.count("came to rest");
+    }
+
+    /// What each federate owns and wants of what it knows is what the executive has it own and want, and whoever owns
+    /// anything is there.
+    fn same_owners(&self) {
+        let executive = self.network.executive.save("F").expect("it is there");
+        let there = &executive.object.instances;
+        for (instance, known) in there {
+            let owners = known.owners.iter().flatten();
+            let mut owners = owners.filter_map(|owner| owner.federate());
+            let gone = owners.find(|f| !executive.federation.members.contains_key(f));
+            assert_eq!(gone, None, "{instance} is owned by who has left");
+        }
+        for host in self.network.hosts.values().filter(|h| !h.resigning) {
+            let (me, federate) = (host.handle, host.federate());
+            let part = federate.save();
+            // What is removed is withheld at most.
+            let known = part.object.instances.iter().filter(|(_, i)| !i.removed);
+            for (instance, known) in known {
+                let owners = &there[instance].owners;
+                let class = federate.model().object_class(known.registered_class);
+                let attributes = &class.expect("it is in the FDD").attributes;
+                let mine = attributes.iter().zip(owners);
+                let mine = mine.filter(|(_, owner)| **owner == Some(me.into()));
+                let mut mine: Vec<_> = mine.map(|(attribute, _)| *attribute).collect();
+                mine.sort_unstable();
+                assert_eq!(known.owned, mine, "{me} owns of {instance}");
+            }
+            let wants = part.ownership.transfers.iter();
+            let wants = wants.filter(|(_, t)| t.state != TransferState::Divesting);
+            for (of, transfer) in wants {
+                let known = part.object.instances.get(&of.0);
+                let there = executive.ownership.transfers.get(of);
+                let mut candidates = there.into_iter().flat_map(|t| &t.candidates);
+                let waits = candidates.any(|c| c.federate == me);
+                let removed = known.is_none_or(|i| i.removed);
+                assert!(
+                    waits || removed,
+                    "{me} waits for {of:?} for ever: {transfer:?}"
+                );
+            }
+        }
     }
 }
