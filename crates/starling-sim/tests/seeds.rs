@@ -51,6 +51,15 @@ fn seed_of_an_update_before_a_deletion_that_was_flushed() {
     starling_sim::time::run(1_009_659, 300);
 }
 
+/// What was said of an instance that its federate had deleted was dropped, so that after the retraction an acquisition
+/// had no end.
+#[test]
+fn seeds_of_acquisitions_and_deletions_that_were_retracted() {
+    for seed in [1_100_642, 1_101_766] {
+        starling_sim::time::run(seed, 300);
+    }
+}
+
 /// What a former owner sent by the executive came behind what the next owner did, since it waited for a discovery; and
 /// what waits otherwise until then is to wait for it, too.
 #[test]
