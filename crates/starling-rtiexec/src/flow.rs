@@ -43,6 +43,12 @@ impl Server {
         }
     }
 
+    /// After a forwarder has said something on its trunk: who asks on and on is to read the answers.
+    pub(crate) fn check_trunk_room(&mut self, trunk: usize, now: Instant) {
+        let limit = self.config.send_queue_bytes.saturating_mul(CONTROL_FACTOR);
+        self.check_limit(trunk, trunk, limit, now);
+    }
+
     fn check_limit(&mut self, sender: usize, receiver: usize, limit: usize, now: Instant) {
         let Some(to) = self.connection(receiver) else {
             return;

@@ -103,7 +103,10 @@ impl Server {
             };
             let mut compressed = Method::Off;
             match read_data(frame).filter(|_| known) {
-                None if known && is_on_trunk(frame) => self.trunk_frame(n, frame, now)?,
+                None if known && is_on_trunk(frame) => {
+                    self.trunk_frame(n, frame, now)?;
+                    self.check_trunk_room(n, now);
+                }
                 Some(data) => {
                     let data = data.map_err(|e| fault(e.to_string()))?;
                     let mut receivers = std::mem::take(&mut self.receivers);
@@ -138,7 +141,9 @@ impl Server {
                         turn.took_request();
                     }
                     Frame::LinkRequest(request) => {
+                        self.written.clear();
                         self.link_request(n, request, reader, now)?;
+                        self.check_control_room(n, now);
                         turn.took_request();
                     }
                     Frame::Hello(_)

@@ -247,6 +247,9 @@ impl Server {
             connection.writer.attach(descriptors);
         }
         put_link_notice(connection.writer.out(), notice);
+        if self.written.last() != Some(&n) {
+            self.written.push(n);
+        }
         self.mark_dirty(n);
     }
 

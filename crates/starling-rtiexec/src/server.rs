@@ -498,6 +498,7 @@ impl Server {
         self.take_outputs();
         self.give_archive_tasks();
         self.write_all(now);
+        self.written.clear();
     }
 
     fn write_all(&mut self, now: Instant) {

@@ -236,11 +236,7 @@ impl Server {
                     self.release(at);
                 }
             }
-            OnTrunk::Datagrams => {
-                self.open_way(n, now);
-                // Who asks on and on is to read the answers.
-                self.check_room(n, n, now);
-            }
+            OnTrunk::Datagrams => self.open_way(n, now),
             OnTrunk::Sent { channel, messages } => {
                 let at = trunk.channel(channel);
                 let connection = at.and_then(|at| self.connection(at));

@@ -61,7 +61,10 @@ mod tests {
     use starling_core::message::{FromExecutive, ToExecutive};
     use starling_net::{Endpoint, Link, dial};
     use starling_rid::Settings;
-    use starling_wire::{Frame, Hello, VERSION, put_hello, put_to_executive, split_frame};
+    use starling_wire::{
+        Frame, Hello, LinkRequest, OnTrunk, VERSION, put_hello, put_link_request, put_on_trunk,
+        put_to_executive, split_frame,
+    };
 
     const LONG: Duration = Duration::from_secs(3600);
 
@@ -196,6 +199,39 @@ mod tests {
         assert!(server.connection(1).unwrap().held_by.is_empty());
         assert_eq!(answers(&mut other), 1);
         assert!(answers(&mut slow) > 0);
+    }
+
+    /// The answers to what is no request to a federation execution are bounded, too, of a federate's and of a forwarder's.
+    #[test]
+    fn who_takes_no_answers_about_links_holds_up_itself_only() {
+        const ASKED: u64 = 12_000;
+        const ROOM: usize = 1024;
+        let ask: [fn(&mut Vec<u8>, u64); 3] = [
+            |out, _| put_link_request(out, &LinkRequest::Datagrams),
+            |out, _| put_link_request(out, &LinkRequest::Direct { all: true }),
+            |out, number| {
+                let (channel, path) = (number + 1, "");
+                if number == 0 {
+                    put_on_trunk(out, &OnTrunk::Begin);
+                }
+                put_on_trunk(out, &OnTrunk::Open { channel, path });
+            },
+        ];
+        for (what, ask) in ask.into_iter().enumerate() {
+            let (mut server, _at) = server(|config| config.send_queue_bytes = ROOM);
+            let mut slow = peer(&server, &ToExecutive::ListFederations, 0);
+            (0..ASKED).for_each(|number| ask(slow.writer.out(), number));
+            assert!(slow.writer.flush().unwrap(), "the socket takes all of it");
+            let mut other = peer(&server, &ToExecutive::ListFederations, 1);
+            for _ in 0..ASKED as usize / REQUESTS + 2 {
+                round(&mut server);
+            }
+            assert_eq!(answers(&mut other), 1);
+            let slow = server.connection(0).unwrap();
+            assert_eq!(slow.held_by, [0], "{what}");
+            let waits = slow.writer.pending();
+            assert!((ROOM..20 * ROOM).contains(&waits), "{what}: {waits} bytes");
+        }
     }
 
     /// Else the queue of the one that is full still would grow without a bound.

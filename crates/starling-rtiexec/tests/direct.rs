@@ -5,7 +5,7 @@ mod common;
 use common::{Client, Running};
 use starling_core::message::{FromExecutive, ResignAction, ToExecutive};
 use starling_rtiexec::Links;
-use starling_wire::{LinkNotice, LinkRequest};
+use starling_wire::{LinkNotice, LinkRequest, put_link_request};
 
 fn linking() -> Running {
     common::run(|config| config.links = Links::All)
@@ -245,5 +245,39 @@ fn what_makes_no_sense_ends_the_connection() {
         });
         next.until(|m| matches!(m, FromExecutive::Done(_)));
         next.until(|m| matches!(m, FromExecutive::Done(_)));
+    }
+}
+
+/// Who says on and on that a link is over waits for the other to hear it.
+#[test]
+fn what_is_told_of_links_is_bounded() {
+    const ROOM: usize = 1000;
+    let server = common::run(|config| {
+        config.links = Links::All;
+        config.send_queue_bytes = ROOM;
+    });
+    let mut hostile = Client::founder(&server, "F");
+    let mut slow = Client::member(&server, "F", "slow");
+    want(&mut hostile);
+    want(&mut slow);
+    listens(&mut hostile, 4001);
+    let mark = listens(&mut slow, 4002);
+    assert_eq!(link(&mut hostile).0, mark);
+    let mut said = 0;
+    while server.state().held == 0 && said < 100_000 {
+        if hostile.link.writer.pending() < 1 << 16 {
+            for _ in 0..1000 {
+                put_link_request(hostile.link.writer.out(), &over(mark, "it is not"));
+            }
+            said += 1000;
+        }
+        hostile.link.writer.flush().unwrap();
+    }
+    let state = server.state();
+    assert_eq!(state.held, 1);
+    assert!(state.waiting_bytes < 20 * ROOM, "{}", state.waiting_bytes);
+    // Once it reads, the other is read on.
+    while server.state().held > 0 {
+        slow.take_in();
     }
 }
