@@ -612,7 +612,11 @@ impl Server {
                 Ok(Fill::Nothing) => {
                     connection.readable = false;
                     if let Some(why) = connection.write_failed.take() {
-                        return Err(Ending::Closed(format!("its connection failed: {why}")));
+                        return Err(Ending::Closed(if connection.is_part {
+                            why
+                        } else {
+                            format!("its connection failed: {why}")
+                        }));
                     }
                     continue;
                 }

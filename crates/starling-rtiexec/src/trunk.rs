@@ -6,8 +6,8 @@
 //!
 //! Invariants: data that goes to several channels of one trunk stands on it once, also for those that have no room
 //! left, but then its sender is held until they have (`flow`); what else goes to such a channel waits for room, and
-//! nothing overtakes it; a channel without room keeps no other one waiting; nothing of a channel comes behind its end;
-//! a channel is no trunk.
+//! nothing overtakes it; a channel without room keeps no other one waiting; nothing of a channel comes behind its end, and
+//! all that came before is handled, whoever has ended it; a channel is no trunk.
 
 use crate::connection::Connection;
 use crate::messages::{EAGER_BYTES, RELAY_HEAD_BYTES};
@@ -211,13 +211,8 @@ impl Server {
             }
             OnTrunk::Close { channel, why } => {
                 let at = trunk.channels.get(&channel).copied();
-                if let Some((at, connection)) = at.and_then(|at| Some((at, self.connection(at)?))) {
-                    // What has come of it is still to be handled.
-                    let why: String = why.chars().take(NAME_BYTES_MAX).collect();
-                    connection.write_failed = Some(why);
-                    connection.writer.discard();
-                    (connection.readable, connection.closing) = (true, true);
-                    self.queue(at);
+                if let Some(at) = at {
+                    self.end_channel(at, why.chars().take(NAME_BYTES_MAX).collect());
                 }
             }
             OnTrunk::Ends { channel } => {
@@ -478,8 +473,18 @@ impl Server {
             // Whatever order the map has.
             channels.sort_unstable();
             for n in channels {
-                self.closed(n, &format!("its forwarder is gone ({why})"));
+                self.end_channel(n, format!("its forwarder is gone ({why})"));
             }
+        }
+    }
+
+    /// Nothing more comes of a channel: it ends for this reason once what has come is handled.
+    fn end_channel(&mut self, n: usize, why: String) {
+        if let Some(connection) = self.connection(n) {
+            connection.write_failed = Some(why);
+            connection.writer.discard();
+            (connection.readable, connection.closing) = (true, true);
+            self.queue(n);
         }
     }
 }

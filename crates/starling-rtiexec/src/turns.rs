@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use crate::Config;
     use crate::server::Server;
-    use starling_core::message::{FromExecutive, ToExecutive};
+    use starling_core::message::{FromExecutive, ModuleSource, ToExecutive};
     use starling_net::{Endpoint, Link, dial};
     use starling_rid::Settings;
     use starling_wire::{
@@ -179,6 +179,59 @@ mod tests {
         while server.connection(0).is_some() {
             round(&mut server);
         }
+    }
+
+    /// What those behind a forwarder have said, too.
+    #[test]
+    fn what_was_said_by_a_forwarder_that_is_gone_is_worked_off_too() {
+        let (mut server, _at) = server(|_| {});
+        let federation = "f".to_owned();
+        let module = ModuleSource {
+            designator: "m.xml".into(),
+            text: b"<objectModel></objectModel>".as_slice().into(),
+        };
+        let create = ToExecutive::CreateFederation {
+            federation: federation.clone(),
+            modules: vec![module],
+            mim: None,
+            time_implementation: String::new(),
+        };
+        let _creator = peer(&server, &create, 1);
+        round(&mut server);
+        while server.workshop.is_busy() {
+            server.take_merged(Instant::now());
+        }
+        assert_eq!(server.executive.federations(), 1);
+        let mut federate = Vec::new();
+        let hello = Hello {
+            version: VERSION,
+            ..Hello::default()
+        };
+        put_hello(&mut federate, &hello);
+        put_to_executive(
+            &mut federate,
+            &ToExecutive::DestroyFederation { federation },
+        );
+        let mut forwarder = peer(&server, &ToExecutive::ListFederations, 0);
+        let (channel, bytes, path) = (1, &federate[..], "");
+        for said in [
+            OnTrunk::Begin,
+            OnTrunk::Open { channel, path },
+            OnTrunk::Bytes { channel, bytes },
+        ] {
+            put_on_trunk(forwarder.writer.out(), &said);
+        }
+        forwarder.writer.flush().unwrap();
+        drop(forwarder);
+        server.accept(Instant::now());
+        // As when the system reports its end with what has come.
+        server.connection(1).unwrap().closing = true;
+        round(&mut server);
+        assert!(server.connection(1).is_none(), "it was read to its end");
+        round(&mut server);
+        assert_eq!(server.executive.federations(), 0);
+        assert_eq!(server.connections.numbers().collect::<Vec<_>>(), [0]);
+        assert_eq!(server.trunk_count, 0);
     }
 
     /// Answers that fill the socket and all the room that there is behind it.
