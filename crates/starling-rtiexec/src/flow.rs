@@ -106,16 +106,21 @@ impl Server {
         if let Some(ended) = self.connection(n) {
             ended.held_by = full;
         }
-        for receiver in has_room {
-            let Some(to) = self.connection(receiver) else {
+        self.forget_held(n, &has_room);
+        self.tell_end(n);
+    }
+
+    /// These hold a sender up no more, or it is gone.
+    pub(crate) fn forget_held(&mut self, sender: usize, receivers: &[usize]) {
+        for receiver in receivers {
+            let Some(to) = self.connection(*receiver) else {
                 continue;
             };
-            to.holds.retain(|held| *held != n);
+            to.holds.retain(|held| *held != sender);
             if to.holds.is_empty() {
                 (to.full_since, to.slow_told) = (None, false);
             }
         }
-        self.tell_end(n);
     }
 
     /// Lets the senders go that `receiver` has held, if there is room again or it is gone.

@@ -701,6 +701,7 @@ impl Server {
             self.executive.disconnected(PeerId(n as u64), why);
         }
         self.let_go(n, std::mem::take(&mut connection.holds));
+        self.forget_held(n, &connection.held_by);
         self.take_outputs();
         Some(connection)
     }

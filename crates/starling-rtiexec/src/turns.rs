@@ -306,6 +306,25 @@ mod tests {
         assert!(!server.connection(0).unwrap().must_wait());
     }
 
+    /// Else it would be cut off for that.
+    #[test]
+    fn who_is_gone_is_held_up_by_nobody() {
+        let (mut server, _at) = server(|_| {});
+        let _all: Vec<_> = (0..3)
+            .map(|_| peer(&server, &ToExecutive::ListFederations, 1))
+            .collect();
+        round(&mut server);
+        for sender in [0, 2] {
+            server.hold(sender, 1, Instant::now());
+        }
+        for (gone, holds) in [(0, &[2][..]), (2, &[])] {
+            server.remove(gone, "it must go");
+            let receiver = server.connection(1).unwrap();
+            assert_eq!(receiver.holds, holds);
+            assert_eq!(receiver.full_since.is_some(), !holds.is_empty());
+        }
+    }
+
     /// Another process may have its connection open, so that its end is not seen.
     #[test]
     fn of_whom_the_process_is_gone_all_is_read_though_it_is_held() {
