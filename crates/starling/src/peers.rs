@@ -394,17 +394,7 @@ impl State {
                     }
                 }
                 Stage::Greeted(greeting) if ready || due(&greeting.until) => {
-                    match greeting.hear(now) {
-                        Ok(Some(said)) if said.is(peer.mark, &peer.proofs[1]) => {
-                            self.link(peer, now)
-                        }
-                        Ok(Some(_)) => {
-                            let why = "what answers there is another federate";
-                            self.fail_link(peer, why.into(), now);
-                        }
-                        Ok(None) => {}
-                        Err(why) => self.fail_link(peer, why, now),
-                    }
+                    self.hear_greeting(peer, now);
                 }
                 Stage::Greeted(_) => {}
                 Stage::None | Stage::Awaited | Stage::Linked(_) => peer.ready = ready,
@@ -432,6 +422,22 @@ impl State {
         peer.stage = Stage::None;
         if let Some(direct) = &mut self.lrc.outbox().direct {
             direct.fail(peer.mark, peer.federate, why, now);
+        }
+    }
+
+    /// The other end of a connection may have said that it is the one that is awaited there.
+    fn hear_greeting(&mut self, peer: &mut Peer, now: Instant) {
+        let Stage::Greeted(greeting) = &mut peer.stage else {
+            return;
+        };
+        match greeting.hear(now) {
+            Ok(Some(said)) if said.is(peer.mark, &peer.proofs[1]) => self.link(peer, now),
+            Ok(Some(_)) => {
+                let why = "what answers there is another federate";
+                self.fail_link(peer, why.into(), now);
+            }
+            Ok(None) => {}
+            Err(why) => self.fail_link(peer, why, now),
         }
     }
 
@@ -688,6 +694,8 @@ impl State {
         let mut any = own;
         while let Some(at) = open.peers.iter().position(|p| own || p.mark == mark) {
             any = true;
+            // Its answer may have come, and data behind it.
+            self.hear_greeting(&mut open.peers[at], now);
             // A read may bring but a part of a frame. What is early waits in memory, and nothing comes behind it.
             let mut reads = 0..READS_MAX;
             while reads.next().is_some() && self.read_link(open, at, now)? {}

@@ -4,13 +4,15 @@
 use super::sharing::{Member, join, subscribe};
 use super::*;
 use crate::direct::{Change, Direct};
-use starling_core::FederateHandle;
-use starling_core::message::{After, Data, DataBody, LogIndex, RequestNumber};
-use starling_net::{Bundling, Fill, Link, Stream, dial};
+use crate::peers::{Introduced, Peers};
+use starling_core::message::{After, Data, DataBody, LogIndex, Payload, RequestNumber};
+use starling_core::{FederateHandle, Transportation, ValuesBuf};
+use starling_net::{Bundling, Fill, Link, Stream, Waiter, dial};
 use starling_rtiexec::Links;
 use starling_wire::{
     LinkRequest, OnLink, VERSION, put_data, put_heartbeat, put_on_link, read_on_link, split_frame,
 };
+use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -712,4 +714,90 @@ fn of_who_has_died_all_is_taken_that_has_come() {
         super::datagrams::status(&rtiexec).len() == 1
     });
     receiver.hears_all(0..2);
+}
+
+/// Until there is something to do for a peer; of what the watches tell.
+fn await_peer(peers: &Peers) -> Vec<(bool, bool)> {
+    let mut watches: Vec<_> = peers.watches(&[]).collect();
+    let waiter = Waiter::new().unwrap();
+    waiter.wait(&mut watches, Some(PATIENCE)).unwrap();
+    let ready = watches.iter().map(|w| (w.readable, w.writable));
+    let ready: Vec<_> = ready.collect();
+    assert!(ready.iter().any(|(read, write)| *read || *write));
+    ready
+}
+
+/// Who answers a greeting has a link, may send at once, and may end at once: nobody has looked at the answer by then.
+#[test]
+fn of_who_has_died_is_taken_what_has_come_with_its_greeting() {
+    let rtiexec = Rtiexec::with(|config| config.shared_memory = false);
+    let sender = Member::evoked(&rtiexec, "");
+    let receiver = Member::evoked(&rtiexec, "");
+    subscribe(&sender, &[&receiver]);
+    let (federate, index) = {
+        let links = sender.links();
+        let state = links.lock();
+        let federate = state.lrc.federate().unwrap();
+        (federate.handle(), federate.save().log.applied)
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (own, mark) = (5, 7);
+    let secret = [[1; 16], [2; 16]].concat();
+    let mut peers = Peers::default();
+    {
+        let links = receiver.links();
+        let mut state = links.lock();
+        state.listen(own, true, &mut peers);
+        let who = Introduced {
+            mark,
+            federate,
+            address: address.ip().to_string(),
+            port: address.port().into(),
+            secret: secret.clone(),
+        };
+        state.meet(who, &mut peers).unwrap();
+        let ready = await_peer(&peers);
+        peers.awake(ready.into_iter(), &[]);
+        state.take_peers(&mut peers);
+        let (mut there, _) = listener.accept().unwrap();
+        let mut said = Vec::new();
+        while split_frame(&said).unwrap().is_none() {
+            let mut more = [0; 100];
+            let count = there.read(&mut more).unwrap();
+            assert!(count > 0, "it says who it is");
+            said.extend(&more[..count]);
+        }
+        let mut answer = Vec::new();
+        let hello = OnLink::Hello {
+            version: VERSION,
+            mark,
+            proof: secret[16..].to_vec(),
+            compression: 0,
+        };
+        put_on_link(&mut answer, &hello);
+        let no_values = ValuesBuf::default();
+        let payload = Payload {
+            transportation: Transportation::Reliable,
+            values: no_values.values(),
+            tag: &77_u32.to_le_bytes(),
+            address: None,
+            stamp: None,
+        };
+        let class = receiver.class;
+        let data = Data {
+            sender: federate,
+            after: After {
+                requests: RequestNumber(0),
+                index,
+            },
+            body: DataBody::Interaction { class, payload },
+        };
+        put_data(&mut answer, &data);
+        there.write_all(&answer).unwrap();
+        await_peer(&peers);
+        assert!(state.peer_is_gone(mark, &mut peers).unwrap());
+        assert!(peers.peer(mark).is_none());
+    }
+    receiver.hears_all(77..78);
 }
