@@ -325,8 +325,11 @@ impl Direct {
         let Some(peer) = peer.filter(|p| p.stream.is_some()) else {
             return Ok(());
         };
-        peer.window.confirm(position)?;
-        peer.owed = peer.owes().then_some(now);
+        let more = peer.window.confirm(position)?;
+        // Who confirms less than a reader does at a time may read nothing, and have its sender wait for ever.
+        if more >= CONFIRM_BYTES || peer.owed.is_none() || !peer.owes() {
+            peer.owed = peer.owes().then_some(now);
+        }
         Ok(())
     }
 

@@ -119,14 +119,15 @@ impl Window {
         }
     }
 
-    /// The reader has all up to there.
+    /// The reader has all up to there; how much more that is.
     ///
     /// # Errors
     /// It can't have.
-    pub(crate) fn confirm(&mut self, position: u64) -> Result<(), &'static str> {
+    pub(crate) fn confirm(&mut self, position: u64) -> Result<u64, &'static str> {
         if position < self.confirmed || position > self.written {
             return Err("it confirms what was not sent");
         }
+        let more = position - self.confirmed;
         self.confirmed = position;
         loop {
             let last = self.chunks.len() == 1;
@@ -159,7 +160,7 @@ impl Window {
                 (chunk, at) => (chunk - 1, at),
             };
         }
-        Ok(())
+        Ok(more)
     }
 
     /// Gives away all that is not confirmed, in pieces of whole frames of about this size, each with its position.

@@ -801,3 +801,26 @@ fn of_who_has_died_is_taken_what_has_come_with_its_greeting() {
     }
     receiver.hears_all(77..78);
 }
+
+/// What confirms nothing, or next to nothing, is no sign that somebody reads.
+#[test]
+fn who_confirms_nothing_new_is_not_waited_for() {
+    let ms = Duration::from_millis;
+    for (confirmed, waits) in [([0, 0], false), ([0, 5], false), ([0, 20_000], true)] {
+        let (mut direct, _theirs, mut writer) = linked(Instant::now());
+        let mut beat = Vec::new();
+        put_heartbeat(&mut beat);
+        let may = direct.kept().1;
+        while direct.kept().0 <= may {
+            direct.misbehave(&beat.repeat(1000));
+        }
+        direct.flush(&mut writer);
+        let begin = Instant::now();
+        for position in confirmed {
+            direct.confirm(7, position, begin + ms(400)).unwrap();
+        }
+        let until = direct.put_waiting(begin + ms(500), &mut writer);
+        let expected = waits.then_some(begin + ms(900));
+        assert_eq!(until, expected, "{confirmed:?}");
+    }
+}
