@@ -138,8 +138,13 @@ impl Link {
     /// Whether data waits for room in shared memory, or for a reader of a link.
     #[inline]
     pub(crate) fn is_waiting(&self) -> bool {
-        self.shared.as_ref().is_some_and(|s| s.is_waiting())
-            || self.direct.as_ref().is_some_and(|d| d.is_waiting())
+        self.shared.as_ref().is_some_and(|s| s.is_waiting()) || self.waits_for_readers()
+    }
+
+    /// Whether data waits for a reader of a link.
+    #[inline]
+    pub(crate) fn waits_for_readers(&self) -> bool {
+        self.direct.as_ref().is_some_and(|d| d.is_waiting())
     }
 
     /// Bytes written, and calls for them.

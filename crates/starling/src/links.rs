@@ -495,6 +495,10 @@ impl Links {
     /// Waits until what was sent has room in shared memory, reading meanwhile; but not for long.
     #[cold]
     fn make_room(&self) {
+        if self.lock().lrc.outbox().waits_for_readers() {
+            // What they have confirmed may have come long ago.
+            self.pump_for_room(Some(Instant::now()), |_| false);
+        }
         loop {
             let mut state = self.lock();
             let until = state.lrc.outbox().put_waiting(Instant::now());

@@ -802,6 +802,32 @@ fn of_who_has_died_is_taken_what_has_come_with_its_greeting() {
     receiver.hears_all(77..78);
 }
 
+/// What readers have confirmed meanwhile counts, though nobody has read it: a federate that does all in its calls was busy
+/// elsewhere.
+#[test]
+fn who_has_confirmed_all_keeps_its_link() {
+    let rtiexec = linking();
+    let alone = format!("{SMALL};callbacks.io=single-threaded");
+    let sender = Member::evoked(&rtiexec, &alone);
+    let receiver = Member::evoked(&rtiexec, SMALL);
+    subscribe(&sender, &[&receiver]);
+    sender.until_direct(1);
+    (0..30).for_each(|number| sender.send(number, 2_000));
+    receiver.hears_all(0..30);
+    // Longer than who reads nothing is waited for.
+    let begin = Instant::now();
+    until("that is long ago", || {
+        begin.elapsed() > Duration::from_millis(600)
+    });
+    let before = sender.written();
+    // More than there is room for, but for what is confirmed.
+    sender.send(30, 30_000);
+    receiver.hears_all(30..31);
+    assert_eq!(sender.direct(), 1);
+    let written = sender.written() - before;
+    assert!(written < 10_000, "{written} bytes were relayed");
+}
+
 /// What confirms nothing, or next to nothing, is no sign that somebody reads.
 #[test]
 fn who_confirms_nothing_new_is_not_waited_for() {
