@@ -95,19 +95,22 @@ impl Direct {
             .stream
             .as_ref()
             .and_then(|stream| single_at(stream, port));
-        match peer.ear(number) {
-            Some(ear) if ear.hearing != Hearing::Asked => return,
-            Some(ear) if !why.is_empty() => refused(ear, why),
-            Some(_) if number > 0 => groups.at(number as usize - 1).send(),
-            _ => {
-                let Some((single, ear)) = peer.single.as_deref_mut() else {
-                    return;
-                };
-                match at.map(|at| groups.direct_to(single, at)) {
-                    Some(Ok(())) => single.send(),
-                    Some(Err(error)) => refused(ear, format!("no socket: {error}")),
-                    None => refused(ear, "it has said no port".into()),
-                }
+        let ear = peer.ear(number);
+        let Some(ear) = ear.filter(|ear| ear.hearing == Hearing::Asked) else {
+            return;
+        };
+        if !ear.change() {
+            return;
+        }
+        if !why.is_empty() {
+            refused(ear, why);
+        } else if number > 0 {
+            groups.at(number as usize - 1).send();
+        } else if let Some((single, ear)) = peer.single.as_deref_mut() {
+            match at.map(|at| groups.direct_to(single, at)) {
+                Some(Ok(())) => single.send(),
+                Some(Err(error)) => refused(ear, format!("no socket: {error}")),
+                None => refused(ear, "it has said no port".into()),
             }
         }
         peer.ways.1 = true;
@@ -124,6 +127,8 @@ impl Direct {
             return;
         };
         match (hears, ear.hearing) {
+            // Each change is told to all who hear.
+            (true, Hearing::Asked) | (false, Hearing::Hears) if !ear.change() => return,
             (true, Hearing::Asked) => {
                 ear.hearing = Hearing::Hears;
                 // What came alone is over before.

@@ -19,6 +19,8 @@ pub(crate) const CONFIRM_BYTES: u64 = 16 * 1024;
 /// While its sender waits for room, a reader that owes a confirmation for so long is sent its data by rtiexec. Two of
 /// them come in that time over 0.5 Mbit/s.
 const GRACE: Duration = Duration::from_millis(500);
+/// Why it is.
+const SLOW: &str = "it did not read its link fast enough";
 /// How long at least there is no link after one.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(10);
@@ -300,14 +302,21 @@ impl Direct {
         }
     }
 
-    /// Says something on a peer's link, and writes it.
-    pub(crate) fn say(&mut self, mark: u64, said: &OnLink, stream: &mut LinkWriter) {
+    /// Says something on a peer's link, and writes it. Who asks on and on is to read the answers.
+    pub(crate) fn say(&mut self, mark: u64, said: &OnLink, stream: &mut LinkWriter, now: Instant) {
         let Some(at) = self.peers.iter().position(|p| p.mark == mark) else {
             return;
         };
-        if self.peers[at].stream.is_some() {
-            self.peers[at].window.put(|out| put_on_link(out, said));
-            self.write(at, stream, Instant::now());
+        let peer = &mut self.peers[at];
+        if peer.stream.is_none() {
+            return;
+        }
+        peer.window.put(|out| put_on_link(out, said));
+        let is_full = peer.window.kept() > self.most;
+        if is_full && now >= *peer.owed.get_or_insert(now) + GRACE {
+            self.break_off(mark, SLOW, true, stream, now);
+        } else {
+            self.write(at, stream, now);
         }
     }
 
@@ -499,8 +508,7 @@ impl Direct {
             }
         }
         for mark in slow {
-            let why = "it did not read its link fast enough";
-            self.break_off(mark, why, true, stream, now);
+            self.break_off(mark, SLOW, true, stream, now);
         }
         self.full = until.is_some();
         until

@@ -20,6 +20,8 @@ use std::time::Instant;
 const UNUSED_BEATS: u32 = 3;
 /// Who has heard nothing of a group for so many heartbeats is sent datagrams of its own meanwhile.
 const DEAF_BEATS: u32 = 2;
+/// A peer says so often within a heartbeat that it hears something, or does not; what it says more changes nothing.
+const CHANGES_MAX: u32 = 16;
 /// A peer may have so many groups: those that a setting may name, the one for all other classes, and one for each alone.
 pub(crate) const GROUPS_OF_PEER: usize = starling_rid::GROUPS_MAX + 2;
 /// Of so many groups it is said that they are heard, or not.
@@ -298,6 +300,8 @@ pub(crate) struct Ear {
     unused: u32,
     /// Heartbeats since it was asked.
     waited: u32,
+    /// How often it has begun and ceased to hear since the last heartbeat.
+    changes: u32,
 }
 
 impl Ear {
@@ -317,6 +321,12 @@ impl Ear {
         self.waited = DEAF_BEATS;
     }
 
+    /// It is to begin or cease to hear. False: it has done so too often.
+    pub(crate) fn change(&mut self) -> bool {
+        self.changes = self.changes.saturating_add(1);
+        self.changes <= CHANGES_MAX
+    }
+
     /// It hears nothing, and that is not about to change.
     #[inline]
     pub(crate) fn is_deaf(&self) -> bool {
@@ -329,6 +339,7 @@ impl Ear {
 
     /// A heartbeat; whether the peer has no need of the group any more. `is_news`: something was sent there.
     pub(crate) fn beat(&mut self, is_news: bool) -> bool {
+        self.changes = 0;
         let counts = match self.hearing {
             Hearing::Unasked | Hearing::Refused => return false,
             Hearing::Asked => true,

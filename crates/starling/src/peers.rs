@@ -773,7 +773,7 @@ impl Link {
     /// Says something on a link.
     pub(crate) fn say(&mut self, mark: u64, said: &OnLink) {
         if let (Some(direct), writer) = self.direct_and_writer() {
-            direct.say(mark, said, writer);
+            direct.say(mark, said, writer, Instant::now());
         }
     }
 

@@ -921,3 +921,52 @@ fn whoever_sends_to_a_group_holds_up_no_link() {
         assert!(receiver.lost() - lost < 1 << 32, "{what}");
     }
 }
+
+/// Who says on and on that it hears, and that it does not, is not told as often what comes there.
+#[test]
+fn who_begins_and_ceases_to_hear_is_believed_now_and_then() {
+    use starling_wire::{OnLink, put_on_link};
+    let rtiexec = linking();
+    let [sender, receiver] = pair(&rtiexec, CallbackModel::Evoked, [ALONE, ALONE]);
+    sender.subscribe();
+    let linked = |member: &Member| {
+        let links = member.links();
+        let mut state = links.lock();
+        let direct = state.lrc.outbox().direct.as_ref();
+        direct.is_some_and(|direct| direct.direct() == 1)
+    };
+    until("each hears the other", || {
+        sender.evoke();
+        sender.send(0, 0, 4);
+        while receiver.next().is_some() {}
+        receiver.send(1, 1, 4);
+        sender.next() == Some((1, 1)) && sender.heard() == (0, 1) && linked(&receiver)
+    });
+    let put = || {
+        let links = sender.links();
+        let mut state = links.lock();
+        let direct = state.lrc.outbox().direct.as_ref().unwrap();
+        direct.peers[0].window.end()
+    };
+    let before = put();
+    let mut said = Vec::new();
+    for _ in 0..20_000 {
+        for on in [false, true] {
+            put_on_link(&mut said, &OnLink::Hears { number: 0, on });
+        }
+    }
+    {
+        let links = receiver.links();
+        let mut state = links.lock();
+        let direct = state.lrc.outbox().direct.as_mut();
+        direct.unwrap().misbehave(&said);
+        state.flush();
+    }
+    receiver.send(1, 2, 4);
+    until("all of it was heard", || {
+        receiver.evoke();
+        sender.next() == Some((1, 2))
+    });
+    let more = put() - before;
+    assert!(more < 20_000, "{more} bytes");
+}

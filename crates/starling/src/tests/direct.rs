@@ -850,3 +850,28 @@ fn who_confirms_nothing_new_is_not_waited_for() {
         assert_eq!(until, expected, "{confirmed:?}");
     }
 }
+
+/// Who asks for what is answered on its link, and reads no answers.
+#[test]
+fn what_is_said_to_who_does_not_read_is_bounded() {
+    let ms = Duration::from_millis;
+    let (mut direct, _theirs, mut writer) = linked(Instant::now());
+    let said = OnLink::Hears {
+        number: 1,
+        on: true,
+    };
+    let may = direct.kept().1;
+    let begin = Instant::now();
+    for number in 0..1_000_000 {
+        let now = begin + ms(number);
+        direct.say(7, &said, &mut writer, now);
+        let kept = direct.kept().0;
+        if kept == 0 {
+            assert!(number > 0, "one is no reason");
+            return;
+        }
+        // For half a second it may go on.
+        assert!(kept < may + 10_000, "{kept} bytes after {number}");
+    }
+    panic!("all of it is kept");
+}
