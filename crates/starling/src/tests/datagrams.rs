@@ -12,9 +12,13 @@ use std::thread;
 
 const DATAGRAMS: &str = "transport.best_effort=datagrams";
 
-/// An rtiexec that federates reach over TCP, too, so that it has a port for datagrams.
+/// An rtiexec that federates reach over TCP, too, so that it has a port for datagrams. They share no memory, which would take
+/// all that they send.
 fn rtiexec() -> Rtiexec {
-    Rtiexec::with(|config| config.listen.push(Endpoint::loopback(0)))
+    Rtiexec::with(|config| {
+        config.shared_memory = false;
+        config.listen.push(Endpoint::loopback(0));
+    })
 }
 
 struct Member {
