@@ -199,10 +199,6 @@ impl State {
         let Err(why) = self.take_of_datagram(Some(federate)) else {
             return false;
         };
-        if self.lrc.federate().is_some_and(Federate::exceeds_withheld) {
-            // No fault of anybody else's: this federate does not advance.
-            return false;
-        }
         starling_net::remark(format_args!(
             "starling: warning: datagrams of {federate} are not taken any more where what can't be has come; it may be \
              another's: {why}"
@@ -242,16 +238,21 @@ impl State {
                 }
             };
             let own = self.lrc.federate();
-            let waits = own.is_some_and(|own| {
-                own.held_bytes(data.sender) > EARLY_BYTES_MAX && !own.is_ready(&data)
+            let has_no_room = own.is_some_and(|own| {
+                let early = own.held_bytes(data.sender) > EARLY_BYTES_MAX && !own.is_ready(&data);
+                early || own.withholds_much()
             });
-            if waits {
+            if has_no_room {
                 dropped += 1;
                 continue;
             }
             taken = by.map_or(Ok(()), |federate| belongs_to(federate, &data));
             let lrc = &mut self.lrc;
             taken = taken.and_then(|()| lrc.receive_data(&data, path, Some(&self.batch)));
+            if taken.is_err() && lrc.federate().is_some_and(Federate::exceeds_withheld) {
+                // It is kept all the same, the last of these.
+                taken = Ok(());
+            }
             dropped += u64::from(taken.is_err());
         }
         self.lrc.count_lost(dropped);

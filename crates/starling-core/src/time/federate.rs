@@ -860,6 +860,11 @@ impl Federate {
         self.withheld_bytes() > self.time.withheld_bytes_max
     }
 
+    /// Whether so much is withheld that nothing is to be added which may be lost: the rest of what may be is for what may not.
+    pub fn withholds_much(&self) -> bool {
+        self.delivery.withheld_bytes() > self.time.withheld_bytes_max / 2
+    }
+
     /// Whether this may be kept, too, without anything to be said of it.
     #[inline(always)]
     pub(crate) fn has_room_for(&self, message: &Timed) -> bool {

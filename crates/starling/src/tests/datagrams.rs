@@ -684,6 +684,47 @@ fn what_was_sent_is_received_lost_or_conflated() {
     }
 }
 
+/// A federate that does not advance keeps no more best-effort data than may be withheld: the rest is lost, and counted once.
+#[test]
+fn what_is_withheld_of_best_effort_data_is_bounded() {
+    const COUNT: u32 = 500;
+    const MOST: usize = 200_000;
+    for (way, rtiexec) in [(DATAGRAMS, rtiexec()), (ALONE, linking())] {
+        let settings = format!("{way};limits.withheld_bytes={MOST};log.level=off");
+        let [sender, receiver] = pair(&rtiexec, CallbackModel::Evoked, [way, &settings]);
+        until("datagrams go", || {
+            sender.evoke();
+            sender.send(0, 0, 4);
+            while receiver.next().is_some() {}
+            sender.heard() == (0, 1) || sender.is_open() && receiver.is_open() && way == DATAGRAMS
+        });
+        receiver.rti.enable_time_constrained().unwrap();
+        until("it is constrained", || {
+            receiver.evoke();
+            let came = receiver.hears.lock();
+            came.try_iter()
+                .any(|c| matches!(c, Callback::TimeConstrainedEnabled { .. }))
+        });
+        let links = receiver.links();
+        let withheld = || links.lock().lrc.federate().unwrap().withheld_bytes();
+        for number in 1..COUNT {
+            sender.send(0, number, 1000);
+            receiver.evoke();
+            assert!(withheld() <= MOST / 2 + 3_000, "{}", withheld());
+        }
+        let counted = |of: &Member| of.links().lock().lrc.counters().unwrap();
+        until("each comes or is counted", || {
+            sender.evoke();
+            receiver.evoke();
+            let there: u64 = told(&rtiexec).iter().map(|b| b.lost + b.dropped).sum();
+            let here = counted(&receiver);
+            here.queued + here.lost + there == counted(&sender).sent
+        });
+        assert!(withheld() > MOST / 3, "{}", withheld());
+        assert!(counted(&receiver).lost > 0);
+    }
+}
+
 /// Shows settings: multicast.classes.
 #[test]
 fn classes_have_the_groups_that_are_set() {
