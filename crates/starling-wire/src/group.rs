@@ -177,6 +177,11 @@ impl GroupIn {
         true
     }
 
+    /// Whether something waits for a turn.
+    pub fn keeps(&self) -> bool {
+        !self.early.is_empty()
+    }
+
     /// Messages that were lost before this turn, since this was asked last.
     pub fn lost(&mut self) -> u64 {
         self.lost - std::mem::replace(&mut self.counted, self.lost)

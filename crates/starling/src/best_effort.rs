@@ -55,6 +55,19 @@ impl Direct {
         }
     }
 
+    /// A message of so many bytes is sent. If that takes the links of those who hear this group, nothing that was sent there
+    /// before comes behind it.
+    #[inline]
+    pub(crate) fn end_turn_before(&mut self, place: usize, bytes: usize) {
+        let Some(groups) = &mut self.groups else {
+            return;
+        };
+        let group = groups.at(place);
+        if !group.takes(bytes) && group.is_news() {
+            self.next_turn(place);
+        }
+    }
+
     /// A fence was put on links: what their readers get by datagrams from now on comes behind it.
     pub(crate) fn follow_fence(&mut self) {
         let Some(groups) = &mut self.groups else {
@@ -372,6 +385,15 @@ impl Peer {
             let offer = single.offer();
             self.single = Some(Box::new((single, ear)));
             put_on_link_of(self, &offer);
+        }
+    }
+
+    /// Best-effort data is about to be put on its link: nothing that it was sent alone by datagrams before comes behind that.
+    #[inline]
+    pub(crate) fn end_turn_alone(&mut self) {
+        let single = self.single.as_deref();
+        if single.is_some_and(|(single, _)| single.is_news()) {
+            self.next_turn_alone();
         }
     }
 

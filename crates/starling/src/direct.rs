@@ -257,10 +257,13 @@ impl Direct {
         class: u32,
     ) {
         let frame = DataFrame::new(data);
+        let group = self.groups.as_ref().and_then(|g| g.of_class(class));
+        if let Some(place) = group {
+            self.end_turn_before(place, frame.bytes());
+        }
         let Some(groups) = &mut self.groups else {
             return;
         };
-        let group = groups.of_class(class);
         // Some hear the group; some of these get this on their links.
         let (mut heard, mut ordered) = (false, false);
         for at in &self.last.1 {
@@ -282,6 +285,7 @@ impl Direct {
                 Way::BehindGroup => ordered = true,
                 Way::Link => {}
             }
+            peer.end_turn_alone();
             peer.window.put(|out| frame.put_into(out));
             peer.follow_link();
             if !peer.blocked {

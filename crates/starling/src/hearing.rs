@@ -3,7 +3,7 @@
 use crate::datagrams::Wanted;
 use crate::group::{GROUPS_OF_PEER, Groups, Heard};
 use crate::intake::{belongs_to, take_plainly};
-use crate::peers::{Open, Stage};
+use crate::peers::{Open, Peer, Stage};
 use crate::state::State;
 use starling_core::{DataPath, Federate, FederateHandle, NAME_BYTES_MAX, ProtocolError};
 use starling_net::{Datagrams, Quality, leave_room};
@@ -148,8 +148,24 @@ impl State {
             let all = all.map(|(mark, h)| (*h.incoming.secret(), (mark, h.number)));
             open.whose = all.collect();
         }
+        self.take_of_sockets(open, None);
+    }
+
+    /// Takes what has come in the groups of this peer, whose link is about to be read: that may end the turn that it is of. What
+    /// is of the next one waits, and all behind it where it is.
+    pub(crate) fn take_before_link(&mut self, open: &mut Open, at: usize) {
+        if !open.peers[at].heard.is_empty() {
+            self.take_of_sockets(open, Some(at));
+        }
+    }
+
+    fn take_of_sockets(&mut self, open: &mut Open, before: Option<usize>) {
         for group in &mut open.groups {
-            if !std::mem::take(&mut group.ready) {
+            let is_due = match before {
+                None => std::mem::take(&mut group.ready),
+                Some(at) => open.peers[at].sends_to(group),
+            };
+            if !is_due {
                 continue;
             }
             let mut taken = 0;
@@ -175,6 +191,9 @@ impl State {
                     continue;
                 };
                 let (frames, tell) = heard.incoming.take(datagram);
+                if before.is_some() && heard.incoming.keeps() {
+                    taken = PER_TURN;
+                }
                 self.settle();
                 if self.take_heard(federate, heard, frames) {
                     let on = false;
@@ -279,6 +298,14 @@ impl State {
         if let Some(direct) = &mut link.direct {
             direct.send_by(groups);
         }
+    }
+}
+
+impl Peer {
+    /// Whether it sends to this end there.
+    fn sends_to(&self, group: &Joined) -> bool {
+        let there = (group.at, Some(group.by));
+        self.heard.iter().any(|heard| (heard.at, heard.by) == there)
     }
 }
 

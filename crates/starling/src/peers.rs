@@ -524,6 +524,7 @@ impl State {
         at: usize,
         now: Instant,
     ) -> Result<bool, ProtocolError> {
+        self.take_before_link(open, at);
         let peer = &mut open.peers[at];
         let (mark, federate) = (peer.mark, peer.federate);
         let Stage::Linked(reader) = &mut peer.stage else {

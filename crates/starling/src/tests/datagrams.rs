@@ -725,6 +725,38 @@ fn what_is_withheld_of_best_effort_data_is_bounded() {
     }
 }
 
+/// What is too large for a datagram takes the link: what was sent before it comes before, or is lost.
+#[test]
+fn nothing_older_comes_behind_what_takes_the_link() {
+    for way in [ALONE, MULTICAST] {
+        let rtiexec = linking();
+        let [sender, receiver] = pair(&rtiexec, CallbackModel::Evoked, [way, way]);
+        until("it is heard", || {
+            sender.evoke();
+            sender.send(0, 0, 4);
+            while receiver.next().is_some() {}
+            sender.heard().0 + sender.heard().1 == 1
+        });
+        let mut last = 0;
+        for round in 0..200 {
+            let large = 3 * round + 3;
+            sender.send(0, large - 2, 100);
+            sender.send(0, large - 1, 100);
+            sender.send(0, large, 70_000);
+            until("the large one", || {
+                sender.evoke();
+                if let Some((0, number)) = receiver.next() {
+                    let is_newer = number > last || (number, last) == (0, 0);
+                    assert!(is_newer, "{number} behind {last}, {way}");
+                    last = number;
+                }
+                last == large
+            });
+        }
+        assert_ne!(sender.heard(), (0, 0));
+    }
+}
+
 /// Shows settings: multicast.classes.
 #[test]
 fn classes_have_the_groups_that_are_set() {
