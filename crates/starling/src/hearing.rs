@@ -20,8 +20,9 @@ const PER_TURN: usize = 64;
 /// who has their secret may say that they come after what never does.
 const EARLY_BYTES_MAX: usize = 1024 * 1024;
 
-/// Whose group it is that a secret stands for: the mark of the peer, and the group's number.
-pub(crate) type Whose = BTreeMap<Secret, (u64, u32)>;
+/// Whose group it is that a secret stands for, of what comes from an address: the mark of the peer, and the group's number. Who
+/// is elsewhere may say that it is its own.
+pub(crate) type Whose = BTreeMap<(Secret, IpAddr), (u64, u32)>;
 
 /// A group that this end has joined, or what is for it alone.
 pub(crate) struct Joined {
@@ -145,7 +146,10 @@ impl State {
         if new {
             let all = open.peers.iter();
             let all = all.flat_map(|p| p.heard.iter().map(|h| (p.mark, h)));
-            let all = all.map(|(mark, h)| (*h.incoming.secret(), (mark, h.number)));
+            let all = all.filter_map(|(mark, h)| {
+                let recognized = (*h.incoming.secret(), h.from?);
+                Some((recognized, (mark, h.number)))
+            });
             open.whose = all.collect();
         }
         self.take_of_sockets(open, None);
@@ -175,8 +179,9 @@ impl State {
                 taken += 1;
                 let datagram = &open.datagram[..length];
                 // Of strangers, and of this end, nothing is taken.
+                let from = from.ip().to_canonical();
                 let head = split_datagram(datagram).map(|(head, _)| head);
-                let whose = head.and_then(|head| open.whose.get(&head.secret));
+                let whose = head.and_then(|head| open.whose.get(&(head.secret, from)));
                 let Some(&(mark, number)) = whose else {
                     continue;
                 };
@@ -184,7 +189,7 @@ impl State {
                 let Some(peer) = peers.find(|p| p.mark == mark && !p.broken) else {
                     continue;
                 };
-                let (federate, from) = (peer.federate, from.ip().to_canonical());
+                let federate = peer.federate;
                 let mut all = peer.heard.iter_mut();
                 let heard = all.find(|h| h.number == number && h.takes_from(from));
                 let Some(heard) = heard else {

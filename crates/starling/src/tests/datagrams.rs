@@ -999,6 +999,69 @@ fn whoever_sends_to_a_group_holds_up_no_link() {
     }
 }
 
+/// A member may say that what another one's datagrams are recognized by is its own: that is taken of what comes from where it is.
+#[test]
+fn nobody_else_takes_the_place_of_who_sends_to_a_group() {
+    use starling_wire::{OnLink, put_on_link};
+    let rtiexec = linking();
+    let group = std::net::SocketAddrV4::new(std::net::Ipv4Addr::new(239, 193, 201, 92), 15199);
+    let settings = format!("{MULTICAST};multicast.group={group}");
+    let sender = Member::join(&rtiexec, CallbackModel::Evoked, &settings);
+    let free = std::net::TcpListener::bind("127.0.0.2:0").unwrap();
+    let elsewhere = free.local_addr().unwrap();
+    drop(free);
+    // It is taken in behind the sender, and by another address.
+    let settings = format!("{settings};transport.listen={elsewhere}");
+    let hostile = Member::join(&rtiexec, CallbackModel::Evoked, &settings);
+    let receiver = Member::join(&rtiexec, CallbackModel::Evoked, MULTICAST);
+    receiver.subscribe();
+    let listener = starling_net::Datagrams::in_group(group, std::net::Ipv4Addr::LOCALHOST).unwrap();
+    let mut heard = vec![0; 2000];
+    let mut length = 0;
+    let linked = |member: &Member| {
+        let links = member.links();
+        let mut state = links.lock();
+        let direct = state.lrc.outbox().direct.as_ref();
+        direct.is_some_and(|direct| direct.direct() == 2)
+    };
+    until("it is heard, here too", || {
+        sender.evoke();
+        hostile.evoke();
+        sender.send(0, 0, 4);
+        while receiver.next().is_some() {}
+        if let Some((came, _)) = listener.receive(&mut heard) {
+            length = came;
+        }
+        sender.heard() == (1, 0) && length > 34 && linked(&hostile)
+    });
+    let mut said = Vec::new();
+    let claims = OnLink::Group {
+        number: 1,
+        address: group.ip().to_string(),
+        port: group.port().into(),
+        secret: heard[2..18].to_vec(),
+    };
+    put_on_link(&mut said, &claims);
+    {
+        let links = hostile.links();
+        let mut state = links.lock();
+        let direct = state.lrc.outbox().direct.as_mut();
+        direct.unwrap().misbehave(&said);
+        state.flush();
+    }
+    until("it has said so", || {
+        hostile.evoke();
+        hostile.send(1, 5, 4);
+        receiver.next() == Some((1, 5))
+    });
+    sender.send(0, 7, 4);
+    until("it is heard still", || {
+        sender.evoke();
+        receiver.next() == Some((0, 7))
+    });
+    assert_eq!(sender.heard(), (1, 0));
+}
+
 /// Who says on and on that it hears, and that it does not, is not told as often what comes there.
 #[test]
 fn who_begins_and_ceases_to_hear_is_believed_now_and_then() {
