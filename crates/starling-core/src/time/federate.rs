@@ -862,7 +862,7 @@ impl Federate {
 
     /// Whether so much is withheld that nothing is to be added which may be lost: the rest of what may be is for what may not.
     pub fn withholds_much(&self) -> bool {
-        self.delivery.withheld_bytes() > self.time.withheld_bytes_max / 2
+        self.withheld_bytes() > self.time.withheld_bytes_max / 2
     }
 
     /// Whether this may be kept, too, without anything to be said of it.
