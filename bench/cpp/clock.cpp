@@ -16,21 +16,12 @@ std::uint64_t nsOf(timespec const& t) {
            static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-std::uint64_t rawNs() {
-    timespec now;
-    ::clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-    return nsOf(now);
-}
-
-// What adjusting makes of a second is less than a thousandth; what is shorter than this is no jump.
-std::int64_t const kAdjusted = 1000, kLeastNs = 1000000;
-
 }  // namespace
 
 std::atomic<std::uint64_t> Clock::injectedNs_{0};
 std::uint64_t Clock::toInjectNs_ = 0;
 
-Clock::Clock() : last_(read()) {
+Clock::Clock() : jumps_(nowNs) {
     if (char const* const seconds = std::getenv("BENCH_CLOCK_JUMP")) {
         toInjectNs_ =
             static_cast<std::uint64_t>(static_cast<std::int64_t>(std::atof(seconds) * 1e9));
@@ -39,22 +30,14 @@ Clock::Clock() : last_(read()) {
     }
 }
 
-Clock::Readings Clock::read() {
-    std::uint64_t const before = rawNs(), now = nowNs(), after = rawNs();
-    return {now, before, after - before};
-}
-
 void Clock::look() {
-    Readings const was = last_;
-    last_ = read();
-    auto const raw = static_cast<std::int64_t>(last_.raw - was.raw);
-    auto const jump = static_cast<std::int64_t>(last_.now - was.now) - raw;
-    auto const slack = static_cast<std::int64_t>(was.betweenNs + last_.betweenNs);
-    if (std::abs(jump) <= kLeastNs + raw / kAdjusted + slack) return;
+    Jumps::Found const found = jumps_.look(nowNs);
+    if (found.byNs == 0) return;
     char text[160];
     std::snprintf(text, sizeof text,
                   "the clock jumped by %+.6g s within %.3g s, so times taken meanwhile are void",
-                  static_cast<double>(jump) * 1e-9, static_cast<double>(raw) * 1e-9);
+                  static_cast<double>(found.byNs) * 1e-9,
+                  static_cast<double>(found.withinNs) * 1e-9);
     throw ClockJumped(text);
 }
 

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "jumps.hpp"
+
 namespace bench {
 
 // The clock no longer says how much time has passed.
@@ -46,20 +48,13 @@ public:
     static Reader reader() { return Reader(&injectedNs_); }
     static std::uint64_t nowNs() { return reader().nowNs(); }
 
-    // Throws ClockJumped if since the last look it went otherwise than the kernel's raw clock,
-    // which nobody adjusts: by more than adjusting may make, and than what passed between the
-    // readings.
+    // Throws ClockJumped if it has since the last look.
     void look();
 
     static ClockError error();
 
 private:
-    struct Readings {
-        std::uint64_t now, raw, betweenNs;
-    };
-    static Readings read();
-
-    Readings last_;
+    Jumps jumps_;
     static std::atomic<std::uint64_t> injectedNs_;
     static std::uint64_t toInjectNs_;
 };
