@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from .clocks import NoEstimate
 
 _CHRONY_FIELDS = 14
+_CHRONY_LOCAL = "7F7F0101"  # its reference is its own clock (`local`)
 _PTP = re.compile(r"^\s*(stepsRemoved|offsetFromMaster|meanPathDelay)\s+(-?[\d.]+)\s*$", re.M)
 
 
@@ -18,6 +19,7 @@ class Reading:
 
     lacks_ns: float
     bound_ns: float
+    own: bool = False  # the daemon follows nobody: its clock is the time to who follows it
 
 
 def reading(text: str) -> Reading:
@@ -41,7 +43,7 @@ def _chrony(row: list[str]) -> Reading:
         raise NoEstimate(f"chronyd said {','.join(row)[:120]!r}") from None
     if row[13] == "Not synchronised" or row[0] == "00000000":
         raise NoEstimate("chronyd is not synchronised")
-    return Reading(lacks * 1e9, (dispersion + delay / 2) * 1e9)
+    return Reading(lacks * 1e9, (dispersion + delay / 2) * 1e9, row[0] == _CHRONY_LOCAL)
 
 
 def _ptp(found: dict[str, str]) -> Reading:
@@ -53,7 +55,7 @@ def _ptp(found: dict[str, str]) -> Reading:
     except (KeyError, ValueError):
         raise NoEstimate(f"ptp4l said {found}") from None
     if steps == 0:
-        return Reading(0.0, 0.0)  # it is the master
+        return Reading(0.0, 0.0, own=True)  # it is the master
     if delay <= 0:
         raise NoEstimate("ptp4l has not measured its path's delay yet")
     return Reading(-offset, delay)
@@ -67,4 +69,15 @@ def during(facts: dict) -> Reading:
     return Reading(
         middle,
         max(before.bound_ns, after.bound_ns) + abs(before.lacks_ns - after.lacks_ns) / 2,
+        before.own or after.own,
     )
+
+
+def between(sender: dict, receiver: dict) -> Reading:
+    """What the receiver's clock lacks more than the sender's, by the facts of both. NoEstimate
+    where each is the time to itself alone, and no kernel is both's."""
+    there, here = during(sender), during(receiver)
+    same = sender.get("boot") and sender.get("boot") == receiver.get("boot")
+    if there.own and here.own and not same:
+        raise NoEstimate("neither host's clock follows the other's, or one that both follow")
+    return Reading(here.lacks_ns - there.lacks_ns, here.bound_ns + there.bound_ns)

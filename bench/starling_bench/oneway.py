@@ -22,17 +22,21 @@ class Flow:
 
 def flow(directory: Path, test: int, sender: str, receiver: str, clock: str) -> Flow:
     """Of two federates of a test. Their hosts have the `same` clock, or others: compared by echoes
-    (`estimate`) or by what disciplines them (`daemon`). clocks.NoEstimate where they can't be."""
-    station = samples.facts(directory, test, sender)["station"]
+    (`estimate`) or by what disciplines them (`daemon`). clocks.NoEstimate where they can't be, or
+    where one was set meanwhile."""
+    facts = [samples.facts(directory, test, name) for name in (sender, receiver)]
+    station = facts[0]["station"]
     found = samples.heard(directory, test, receiver, station)
     order = np.argsort(found["count"], kind="stable")
     count, arrived, delivery = (found[n][order] for n in ("count", "arrived_ns", "delivery_ns"))
     took, bound = delivery.astype(float), 0.0
+    for name, said in zip((sender, receiver), facts, strict=True):
+        if jumped := said.get("jumped_ns", 0):
+            raise clocks.NoEstimate(f"that of '{name}' jumped by {jumped / 1e6:+.4g} ms")
     if clock == "daemon" and len(arrived):
-        there, here = (discipline.during(samples.facts(directory, test, name))
-                       for name in (sender, receiver))  # fmt: skip
-        took += here.lacks_ns - there.lacks_ns
-        bound = (here.bound_ns + there.bound_ns) / 1e6
+        lacks = discipline.between(*facts)
+        took += lacks.lacks_ns
+        bound = lacks.bound_ns / 1e6
     elif clock == "estimate" and len(arrived):
         mine = samples.pings(directory, test, receiver)
         mine = mine[mine["to"] == station]

@@ -5,6 +5,7 @@ ptp4l; what can't be said is said.
 import json
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from ranges import NEEDED, RANGEFED, text
 from ranges import run as run  # the fixture
 from test_network import possible
+from test_range_runs import interface_of, measuring
 
 from starling_bench import discipline
 from starling_bench.clocks import NoEstimate
@@ -37,7 +39,7 @@ def test_what_chronyd_says_is_an_offset_with_its_bound():
     found = discipline.reading(TRACKED)
     # Slow by 1,031 ns; dispersion 1,330, half of the delay 1,249.
     assert (round(found.lacks_ns), round(found.bound_ns)) == (1031, 2579)
-    assert discipline.reading(SERVER) == discipline.Reading(0, 0)
+    assert discipline.reading(SERVER) == discipline.Reading(0, 0, own=True)
     # Between two readings the offset is in the middle, and what it moved is in the bound.
     later = TRACKED.replace("0.000001031", "0.000001131")
     found = discipline.during({"discipline": [TRACKED, later]})
@@ -47,8 +49,43 @@ def test_what_chronyd_says_is_an_offset_with_its_bound():
 def test_what_ptp4l_says_is_an_offset_with_its_bound():
     found = discipline.reading(PTP)
     assert (found.lacks_ns, found.bound_ns) == (12.5, 345)
-    master = PTP.replace("stepsRemoved     1", "stepsRemoved     0")
-    assert discipline.reading(master) == discipline.Reading(0, 0)
+    assert discipline.reading(MASTER) == discipline.Reading(0, 0, own=True)
+
+
+MASTER = PTP.replace("stepsRemoved     1", "stepsRemoved     0")
+
+
+@pytest.mark.parametrize("said", [SERVER, MASTER], ids=["chronyd", "ptp4l"])
+def test_clocks_of_which_each_is_the_time_to_itself_are_not_compared(said):
+    """Both daemons say that nothing is wrong, and know nothing of each other."""
+    alone = [{"discipline": [said, said], "boot": boot} for boot in ("a", "b")]
+    for both in (alone, [{"discipline": [said, said]}] * 2):
+        with pytest.raises(NoEstimate, match="neither host's clock follows the other's"):
+            discipline.between(*both)
+    # Namespaces of one machine have one clock, whatever is said of it.
+    assert discipline.between(alone[0], alone[0]) == discipline.Reading(0, 0)
+    found = discipline.between(alone[0], {"discipline": [TRACKED, TRACKED], "boot": "b"})
+    assert (round(found.lacks_ns), round(found.bound_ns)) == (1031, 2579)
+
+
+@pytest.mark.long
+@NEEDED
+def test_a_clock_that_is_set_within_a_test_is_told_and_nothing_is_guessed(run):
+    """Its daemon says before and after that all is well."""
+    (run.directory / "said").write_text(TRACKED)
+    test = TEST.format(daemon=f"cat {run.directory / 'said'}")
+    test = test.replace("duration_s = 3", "duration_s = 6")
+    command = json.dumps(["env", "BENCH_CLOCK_JUMP_NS=40000000", RANGEFED])
+    run.report = True
+    run.start(text(test).replace('name = "f2"\n', f'name = "f2"\ncommand = {command}\n', 1))
+    measuring(run)
+    os.kill(interface_of(run, "f2"), signal.SIGUSR1)
+    code, _, err = run.end()
+    assert code == 0, err
+    for row in run.rows():
+        assert row["clock"].startswith("not known: that of 'f2' jumped by +40"), row["clock"]
+        assert row["mean_ms"] == row["in_budget"] == ""
+    assert "the clocks are not known" in (run.directory / "out" / "report.html").read_text()
 
 
 @pytest.mark.parametrize(

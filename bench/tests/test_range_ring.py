@@ -13,9 +13,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from ranges import FOM, NEEDED, RANGEFED
 from runs import LIMIT_S
+
+from starling_bench.samples import RAW
 
 pytestmark = NEEDED
 # Where the counter of elements stands in the shared memory (shared.hpp).
@@ -257,6 +260,36 @@ def test_logging_is_switched(meet, tmp_path):
     one.say("log on")
     one.until(lambda line: line["event"] == "state" and log.stat().st_size > size)
     for live in (one, other):
+        ended(live)
+
+
+def test_a_log_has_whatever_others_send(meet, tmp_path):
+    """Also of one who sends at many times the own rate."""
+    log = tmp_path / "samples_test0_f1.raw"
+    slow = Live(*meet, "--name", "f1", "--station", "1", "--hz", "0.01", "--out", str(tmp_path))
+    slow.until(lambda line: line["event"] == "state" and line["state"] == 1)
+    slow.say("start")
+    fast = Live(*meet, "--name", "f2", "--station", "2", "--hz", "500")
+    fast.until(lambda line: line["event"] == "state" and line["state"] == 1)
+    measuring(fast)
+    # A day of its own updates are 864.
+    slow.until(lambda _: log.exists() and log.stat().st_size > 24 * 1000)
+    counts = np.fromfile(log, dtype=RAW)["count"]
+    assert len(np.unique(counts)) == len(counts)
+    for live in (fast, slow):
+        ended(live)
+
+
+def test_a_station_that_comes_again_is_logged(meet, tmp_path):
+    """It counts from 1 as it did before: these are other messages."""
+    log = tmp_path / "samples_test0_f1.raw"
+    one = measuring(started(meet, 1, "--out", str(tmp_path)))
+    other = measuring(started(meet, 2))
+    one.until(lambda _: log.exists() and log.stat().st_size > 24 * 60)
+    ended(other)
+    again = measuring(started(meet, 2))
+    one.until(lambda _: np.any(np.diff(np.fromfile(log, dtype=RAW)["count"].astype(int)) < 0))
+    for live in (again, one):
         ended(live)
 
 

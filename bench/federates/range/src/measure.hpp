@@ -1,6 +1,7 @@
 // The loop that measures, and what it counts. All of its memory is there before it begins.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <memory>
@@ -15,28 +16,51 @@ namespace range {
 
 // What came of one sender. A message counts once, however often it comes.
 struct Heard {
+    // Of so many of the newest it is known which came, where there is no end.
+    static constexpr std::uint64_t kNewest = 1 << 16;
+
     std::uint32_t highest = 0;
+    std::uint64_t highestSentNs = 0;
     std::uint64_t received = 0, doubled = 0, disordered = 0, beyond = 0;
     std::uint64_t lastNs = 0;
-    std::vector<std::uint64_t> seen;  // a bit for each message that it may send
+    bool endless = false;
+    std::vector<std::uint64_t> seen;  // a bit for each message that it may send, or for the newest
 
     void expect(std::uint64_t messages) { *this = Heard(), seen.assign(messages / 64 + 1, 0); }
+    void expectAny() { *this = Heard(), endless = true, seen.assign(kNewest / 64, 0); }
     // True: it is the first time that this one comes.
-    bool came(std::uint32_t count, std::uint64_t now) {
+    bool came(std::uint32_t count, std::uint64_t sentNs, std::uint64_t now) {
         lastNs = now;
-        if (count / 64 >= seen.size()) {
+        if (endless ? !moved(count, sentNs) : count / 64 >= seen.size()) {
             ++beyond;
             return false;
         }
-        std::uint64_t const bit = std::uint64_t{1} << (count % 64);
-        if ((seen[count / 64] & bit) != 0) {
+        std::uint64_t const at = endless ? count % kNewest : count;
+        std::uint64_t const bit = std::uint64_t{1} << (at % 64);
+        if ((seen[at / 64] & bit) != 0) {
             ++doubled;
             return false;
         }
-        seen[count / 64] |= bit;
+        seen[at / 64] |= bit;
         ++received;
         if (count < highest) ++disordered;
-        else highest = count;
+        else highest = count, highestSentNs = sentNs;
+        return true;
+    }
+
+private:
+    // Makes room for what is newer than all before. False: it is older than what is known.
+    bool moved(std::uint32_t count, std::uint64_t sentNs) {
+        // A lower number that was sent later: its sender has left, and counts anew.
+        if (count <= highest && sentNs > highestSentNs) {
+            seen.assign(seen.size(), 0);
+            highest = 0;
+        }
+        if (count <= highest) return highest - count < kNewest;
+        for (std::uint64_t n = std::min<std::uint64_t>(count - highest, kNewest); n > 0; --n) {
+            std::uint64_t const at = (count - n + 1) % kNewest;
+            seen[at / 64] &= ~(std::uint64_t{1} << (at % 64));
+        }
         return true;
     }
 };
@@ -64,8 +88,9 @@ public:
     Measure(bench::Instrument& instrument, Shared& shared, volatile std::sig_atomic_t const& stop)
         : instrument_(instrument), shared_(shared), stop_(stop) {}
 
-    // Makes room for a test of these; `station` is this one's.
-    void prepare(Test const& test, unsigned station);
+    // Makes room for a test of these; `station` is this one's. `endless`: others come and go, and
+    // send at rates of their own.
+    void prepare(Test const& test, unsigned station, bool endless = false);
     // How this thread wakes up where it does nothing else.
     bench::Deadlines floor(Test const& test) const;
     // Sends all updates; 0 of them: until the event `resign`. False: it was ended before.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -62,6 +63,14 @@ std::array<long, 2> memoryKb() {
     return {residentKb("self"), residentKb(std::to_string(::getppid()))};
 }
 
+// Of the kernel that runs: hosts that share it have one clock.
+std::string boot() {
+    std::ifstream in("/proc/sys/kernel/random/boot_id");
+    std::string id;
+    std::getline(in, id);
+    return id;
+}
+
 std::string fileOf(std::string const& out, char const* what, Test const& test,
                    std::string const& name, char const* kind) {
     return out + "/" + what + "_test" + std::to_string(test.number) + "_" + name + kind;
@@ -75,6 +84,7 @@ Session::Session(Options options, Shared& shared, volatile std::sig_atomic_t con
       stop_(stop),
       clock_(options_.clock == "realtime" ? bench::StationClock::Kind::realtime
                                           : bench::StationClock::Kind::monotonic),
+      jumps_([this] { return clock_.nowNs(); }),
       echo_(clock_),
       instrument_(options_.instrument, *this, clock_),
       measure_(instrument_, shared, stop) {
@@ -152,18 +162,9 @@ void Session::said(std::vector<std::string> const& words) {
     std::string const &what = words[0], &number = words[1], &from = words[2], &more = words[3];
     if (from == options_.name) return;
     if (what == "stations" && !options_.master) {
-        Json const told = Json::parse(more, nullptr, false);
-        if (!told.is_object()) return;
-        options_.names = told["names"].get<std::vector<std::string>>();
-        for (auto const& name : options_.names) {
-            peers_[name].echo = told["echoes"].value(name, "");
-            peers_[name].heardNs = Measure::monotonicNs();
+        if (!meet(Json::parse(more, nullptr, false))) {
+            failure_ = "federate '" + from + "' named stations that nobody can meet";
         }
-        peers_.erase(options_.name);
-        auto const at = std::find(options_.names.begin(), options_.names.end(), options_.name);
-        station_ = static_cast<unsigned>(at - options_.names.begin()) + 1;
-        instrument_.number(station_);
-        known_ = true;
         return;
     }
     auto const peer = peers_.find(from);
@@ -180,6 +181,27 @@ void Session::said(std::vector<std::string> const& words) {
     } else if (what != "alive") {
         peer->second.said[what + " " + number] = more;
     }
+}
+
+bool Session::meet(Json const& told) {
+    auto const texts = [](Json const& of) {
+        return std::all_of(of.begin(), of.end(), [](Json const& one) { return one.is_string(); });
+    };
+    bool const good = told.is_object() && told.contains("names") && told["names"].is_array() &&
+                      texts(told["names"]) && told.contains("echoes") &&
+                      told["echoes"].is_object() && texts(told["echoes"]);
+    if (!good) return false;
+    options_.names = told["names"].get<std::vector<std::string>>();
+    for (auto const& name : options_.names) {
+        peers_[name].echo = told["echoes"].value(name, "");
+        peers_[name].heardNs = Measure::monotonicNs();
+    }
+    peers_.erase(options_.name);
+    auto const at = std::find(options_.names.begin(), options_.names.end(), options_.name);
+    station_ = static_cast<unsigned>(at - options_.names.begin()) + 1;
+    instrument_.number(station_);
+    known_ = true;
+    return true;
 }
 
 void Session::check() {
@@ -324,6 +346,9 @@ void Session::test(Test const& t) {
         for (auto& p : peers_) p.second.said.clear();
         say("test", &t, t.given.dump());
     }
+    if (t.federates > options_.names.size()) {
+        throw Failure("test " + std::to_string(t.number) + " is of more federates than there are");
+    }
     if (!takesPart(t)) return;
     std::cout << "test " << t.given.dump() << std::endl;
     declare(t);
@@ -363,7 +388,10 @@ std::uint64_t Session::sentBy(unsigned station, Test const& t) const {
     auto const peer = peers_.find(options_.names[station - 1]);
     auto const found = peer->second.said.find("sent " + std::to_string(t.number));
     if (found == peer->second.said.end()) return UINT64_MAX;
-    return std::stoull(found->second);
+    char* end = nullptr;
+    std::uint64_t const sent = std::strtoull(found->second.c_str(), &end, 10);
+    if (end != found->second.c_str() && *end == '\0') return sent;
+    throw Failure("federate '" + peer->first + "' has sent '" + found->second + "' messages");
 }
 
 std::uint64_t Session::receivedOf(unsigned station) const {
@@ -414,6 +442,7 @@ Json Session::measured(Test const& t) {
     // The echo's thread has a stack, locked with all else while it lives: looked at without it.
     // (From an execution's second test on the one of the test before is still in what is before.)
     std::array<long, 2> const before = memoryKb();
+    lookAtClock(true);
     echo_.ping(partners, t.bytesOf(station_), t.pingHz);
     schedule(t.realtime, none);
     bool const whole = measure_.run(t, station_, t.updatesOf(station_));
@@ -460,6 +489,7 @@ Json Session::measured(Test const& t) {
               kWrittenS,
               [&] { return shared_.written.load() >= put && shared_.readTo.load() >= made; });
 
+    std::int64_t const jumped = lookAtClock();
     Json heard = Json::object();
     for (unsigned s = 1; s <= t.federates; ++s) {
         if (s == station_) continue;
@@ -489,6 +519,8 @@ Json Session::measured(Test const& t) {
                         {"memory_kb", {before[0], after[0]}},
                         {"reader_kb", {before[1], after[1]}},
                         {"discipline", {disciplined, discipline()}},
+                        {"jumped_ns", jumped},
+                        {"boot", boot()},
                         {"thread_s", measure_.threadS()}};
     keep(t, facts, pings);
     return facts;
@@ -516,22 +548,23 @@ void Session::tell(Test const& t, Json const& own) {
     for (std::size_t p = 0; p < options_.pairs.size(); ++p) {
         auto const& pair = options_.pairs[p];
         if (told.count(pair.first) == 0 || told.count(pair.second) == 0) continue;
-        Json const& heard = told[pair.second]["heard"][pair.first];
-        std::uint64_t const sent = told[pair.first]["sent"], received = heard["received"];
+        Json const &from = told[pair.first], &to = told[pair.second];
+        Json const& heard = to.at("heard").at(pair.first);
+        std::uint64_t const sent = from.at("sent"), received = heard.at("received");
         tellManager({{"event", "sample"},
                      {"test", t.number},
                      {"sample", 1},
                      {"pair", p + 1},
                      {"sender", pair.first},
                      {"receiver", pair.second},
-                     {"planned", told[pair.first]["planned"]},
+                     {"planned", from.at("planned")},
                      {"sent", sent},
                      {"received", received},
                      {"lost", sent - std::min(received, sent)},
-                     {"doubled", heard["doubled"]},
-                     {"disordered", heard["disordered"]},
-                     {"elements_missed", told[pair.second]["elements"]["missed"]},
-                     {"dropped", told[pair.second]["dropped"]}});
+                     {"doubled", heard.at("doubled")},
+                     {"disordered", heard.at("disordered")},
+                     {"elements_missed", to.at("elements").at("missed")},
+                     {"dropped", to.at("dropped")}});
     }
     if (!options_.paced) return;
     goOn_ = false;
@@ -547,7 +580,7 @@ void Session::tell(Test const& t, Json const& own) {
 void Session::runLive() {
     Test const& t = options_.tests.front();
     station_ = options_.instrument.station;
-    measure_.prepare(t, station_);
+    measure_.prepare(t, station_, true);
     instrument_.declare("live", t.bytesOf(1), t.reliable);
     while (shared_.start.load() == 0 && shared_.resign.load() == 0) {
         instrument_.pump(0.05);
@@ -572,6 +605,14 @@ void Session::tellManager(Json const& event) {
     pipe_.send(event);
 }
 
+std::int64_t Session::lookAtClock(bool anew) {
+    std::lock_guard<std::mutex> const held(jumpsMutex_);
+    std::int64_t const by = jumps_.look([this] { return clock_.nowNs(); }).byNs;
+    if (anew) jumpedNs_ = 0;
+    else if (std::abs(by) > std::abs(jumpedNs_)) jumpedNs_ = by;
+    return jumpedNs_;
+}
+
 void Session::readPipe() {
     std::lock_guard<std::mutex> const held(pipeMutex_);
     for (auto const& line : pipe_.receive()) {
@@ -587,6 +628,7 @@ void Session::watch() {
         ::usleep(100000);
         std::uint64_t const is = beats_ + shared_.turns.load();
         if (is != seen) sinceNs = Measure::monotonicNs();
+        if (n % 10 == 0) lookAtClock();
         if (n % 10 == 0 && is != seen) tellManager({{"event", "alive"}});
         seen = is;
         if (secondsSince(sinceNs) > patienceS_) {

@@ -13,6 +13,7 @@
 
 #include "control_pipe.hpp"
 #include "echo.hpp"
+#include "jumps.hpp"
 #include "measure.hpp"
 
 namespace range {
@@ -48,6 +49,9 @@ private:
     }
     void said(std::vector<std::string> const& words) override;
 
+    // Takes over who is there, as the master says it; false: it says something else.
+    bool meet(Json const& told);
+
     void join();
     void leave();
     void runMaster();
@@ -75,6 +79,8 @@ private:
     void check();
     void beat();
     void watch();
+    // The largest jump of this host's clock that was seen, since `anew`.
+    std::int64_t lookAtClock(bool anew = false);
     void tellManager(Json const& event);
     void readPipe();
 
@@ -82,6 +88,9 @@ private:
     Shared& shared_;
     volatile std::sig_atomic_t const& stop_;
     bench::StationClock clock_;
+    std::mutex jumpsMutex_;  // the thread beside looks once a second
+    bench::Jumps jumps_;
+    std::int64_t jumpedNs_ = 0;
     bench::Echo echo_;
     bench::Instrument instrument_;
     Measure measure_;

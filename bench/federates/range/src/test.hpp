@@ -77,8 +77,10 @@ struct Test {
         for (unsigned s = 1; s <= federates; ++s) longest = std::max(longest, 1 / hzOf(s));
         return static_cast<std::uint64_t>((std::min(longest, 5.0) + 0.25) * tickHz);
     }
+    // However short the test is: none at all would be one without an end.
     std::uint64_t updatesOf(unsigned station) const {
-        return static_cast<std::uint64_t>(hzOf(station) * durationS + 0.5);
+        auto const n = static_cast<std::uint64_t>(hzOf(station) * durationS + 0.5);
+        return n == 0 ? 1 : n;
     }
 };
 
