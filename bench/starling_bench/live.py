@@ -34,6 +34,7 @@ class Reader:
         self._process: asyncio.subprocess.Process | None = None
         self.federates: dict[int, tuple[int, int, float]] = {}  # count, time, delivery in ms
         self.points: dict[int, deque[tuple[int, float]]] = {}
+        self.came: dict[int, int] = {}  # so many points of each, also those that are no longer kept
         self.state: dict = {}
         self.own = 0
         self.notes: deque[str] = deque(maxlen=100)
@@ -97,6 +98,7 @@ class Reader:
         self.federates[handle] = count, at, ms
         if handle != self.own and (known is None or known[0] != count):
             self.points.setdefault(handle, deque(maxlen=_POINTS)).append((count, ms))
+            self.came[handle] = self.came.get(handle, 0) + 1
 
     def _tell(self, event: dict) -> None:
         for hear in self.heard:
@@ -268,11 +270,13 @@ class Web:
                      b"Cache-Control: no-store\r\nConnection: close\r\n\r\n")  # fmt: skip
         shown: dict[int, int] = {}
         while True:
+            # Who comes again counts from 1 again: message counts don't say what is new.
             new = {
-                handle: [p for p in points if p[0] > shown.get(handle, -1)]
+                handle: list(points)[-more:] if (more := came - shown.get(handle, 0)) else []
                 for handle, points in self._reader.points.items()
+                for came in (self._reader.came[handle],)
             }
-            shown |= {handle: points[-1][0] for handle, points in new.items() if points}
+            shown = dict(self._reader.came)
             table = [
                 [h, c, at / 1e9, None if h == self._reader.own else ms]
                 for h, (c, at, ms) in sorted(self._reader.federates.items())

@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from . import commands
+from . import commands, tables
 from .errors import USAGE, BenchError
 from .store import Store
 from .study import Study
@@ -42,6 +42,7 @@ class Planning:
     test: Callable[[list[str]], dict]  # the fields of a test of these flows; ValueError
     outcome: Callable[[Store, dict, str, float], Outcome]  # of a summary, a setting and a share
     fits_adapter: Callable[[str, str, dict], bool]  # setting, adapter, test
+    apart: dict  # fields of a test between machines of their own
 
 
 def command(study: Study, app: typer.Typer, planning: Planning) -> None:
@@ -72,6 +73,8 @@ def command(study: Study, app: typer.Typer, planning: Planning) -> None:
             if bool(from_ or to) != bool(hosts) or bool(from_) != bool(to):
                 what = "--from, --to and --hosts go together"
                 raise BenchError("STL-PLN-002", what, "", "give all of them, or none", USAGE)
+            if hosts and "ssh" in _kinds(hosts, {from_, to}):
+                fields = fields | planning.apart
             usual = next(iter(planning.settings))
             settings = {name: s for name, s in planning.settings.items()
                         if planning.fits_adapter(name, adapter, fields)}  # fmt: skip
@@ -107,6 +110,13 @@ def command(study: Study, app: typer.Typer, planning: Planning) -> None:
             return 0 if of and all(fits(o, share) for o in of) else 1
 
         raise typer.Exit(commands.guarded(do))
+
+
+def _kinds(hosts: Path, names: set[str]) -> set[str]:
+    """Of what kind these are of a file's hosts; one that is not there, or wrong, is told when the
+    plan is read."""
+    there = tables.read(hosts).get("host", [])
+    return {str(h.get("kind")) for h in there if isinstance(h, dict) and h.get("name") in names}
 
 
 def _tables(sequence: dict, adapter: str, federates: list[dict], test: dict) -> list[str]:

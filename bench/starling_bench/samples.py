@@ -102,6 +102,13 @@ def facts(directory: Path, test: int, name: str) -> dict:
         raise BenchError("STL-SMP-001", what, str(path), "read the federates' logs there") from None
 
 
+def scheduling(asked: str, *facts: dict) -> str:
+    """What was in force of it, by the facts of all whom it concerns."""
+    if asked != "realtime" or all(f["scheduling"].startswith("SCHED_FIFO") for f in facts):
+        return asked
+    return "normal (real-time not allowed)"
+
+
 def pings(directory: Path, test: int, name: str) -> np.ndarray:
     """The echoes that a federate heard; none if nobody was pinged."""
     path = _path(directory, "pings", test, name, "raw")

@@ -160,6 +160,33 @@ def test_the_web_page_draws_ten_times_a_second_without_a_network(meet):
     ended(other)
 
 
+def test_a_station_that_comes_again_is_drawn():
+    """Its message counts begin anew; what is no longer kept is not sent twice."""
+    reader, said = live.Reader(["true"]), []
+
+    def element(count: int) -> None:
+        line = {"event": "element", "own": 1, "federates": [[2, count, 0, 1_000_000]]}
+        reader._hear(json.dumps(line).encode())
+
+    class Writer:
+        def write(self, data: bytes) -> None:
+            if data.startswith(b"data: "):
+                said.append(json.loads(data.removeprefix(b"data: ")))
+
+        async def drain(self) -> None:
+            if len(said) == 1:
+                element(1)
+                element(2)
+            elif len(said) == 3:
+                reader.ended = {"event": "ended"}
+
+    for count in range(1, 1000):
+        element(count)
+    asyncio.run(live.Web(reader, 10.0)._events(Writer()))
+    drawn = [[count for count, _ in line["points"]["2"]] for line in said]
+    assert drawn == [list(range(400, 1000)), [1, 2], []]
+
+
 def test_the_page_needs_its_key():
     async def look() -> None:
         reader = live.Reader(["true"])

@@ -167,6 +167,13 @@ def test_who_cannot_hold_its_rate_is_named(run):
     assert "did not hold its rate in test 1" in report
 
 
+def test_a_test_that_is_scaled_down_ends(run):
+    """It has an update at least: none would be a test without an end."""
+    code, _, err = run.start(text(TEST.format(seconds=2)), "--scale", "0.001").end()
+    assert code == 0, err
+    assert [(r["planned"], r["sent"], r["received"]) for r in run.rows()] == [("1", "1", "1")] * 2
+
+
 def test_flows_of_each_federate_are_its_own(run):
     test = 'federates = 3\nflows = "64B@50 4KB@10 2KB@20"\nduration_s = 2\nfloor_s = 0.1'
     code, _, err = run.start(text(test, 3)).end()
@@ -303,6 +310,9 @@ def test_rights_that_are_not_given_are_told(run):
     facts = json.loads((run.results / "facts_test1_f2.json").read_text())
     assert facts["scheduling"].startswith("SCHED_OTHER")
     assert facts["notice"].startswith("SCHED_FIFO is not allowed: ")
+    # Nothing of that counts as real-time: it would be compared with normal scheduling under a wrong
+    # name.
+    assert {r["scheduling"] for r in run.rows()} == {"normal (real-time not allowed)"}
     # One clear notice, in the log, too.
     assert (run.results / "f2.log").read_text().count("notice: ") == 1
     assert (

@@ -105,9 +105,8 @@ def figures(store: Store, row: dict) -> dict:
 
 
 def _nothing() -> dict:
-    return {k: None for k in _FIGURES if k.endswith("_ms") and k != "budget_ms"} | {
-        "in_budget": None, "phase_gap": None
-    }  # fmt: skip
+    none = {k for k in _FIGURES if k.endswith("_ms")} | {"in_budget", "phase_gap"}
+    return dict.fromkeys(none - {"budget_ms"})
 
 
 def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
@@ -116,14 +115,14 @@ def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
     record = store.record(sequence, execution)
     setting = record["tests"][str(found["test"])]
     at = directory(store, found)
-    told = samples.facts(at, found["test"], found["sender"])
+    told, heard = (samples.facts(at, found["test"], found[k]) for k in ("sender", "receiver"))
     own = setting_of(setting, told["station"])
-    found |= {k: setting[k] for k in ("federates", "transport", "tick_hz", "scheduling")} | own
+    found |= {k: setting[k] for k in ("federates", "transport", "tick_hz")} | own
+    found["scheduling"] = samples.scheduling(setting["scheduling"], told, heard)
     found["log_bytes"] = samples.log_bytes(at, found["test"], found["receiver"])
-    held = found["sent"] >= HELD * found["planned"]
     turns = told["deadlines"]["turns"]
     found |= {
-        "held": "yes" if held else "no",
+        "held": "yes" if found["sent"] >= HELD * found["planned"] else "no",
         "late_share": (told["deadlines"]["late"] + told["deadlines"]["missed"]) / max(turns, 1),
     }
     found |= figures(store, found)
@@ -144,9 +143,11 @@ def summarize(of: list[dict], store: Store, setting: dict) -> dict:
 def _outcome(store: Store, s: dict, setting: str, share: float) -> Outcome:
     high = None
     if s["mean_ms"] is not None:
-        ms, rank = np.sort(flow(store, s, s["setting"]).ms), int(np.ceil(share * s["sent"]))
+        ms = np.sort(flow(store, s, s["setting"]).ms)
+        rank = max(1, int(np.ceil(share * s["sent"])))
         high = float(ms[rank - 1]) if rank <= len(ms) else None
     words = f"{label(s)}, {'sent' if s['sender'] == 'f1' else 'received'}"
+    words += s["scheduling"].partition("normal")[2]  # what was not allowed
     return Outcome(setting, words, s["budget_ms"], s["in_budget"], high, s["held"] == "yes")
 
 
@@ -168,4 +169,5 @@ PLANNING = Planning(
             or fastest(test) <= phases.ticks(100, DRIFT_PPM, test["federates"])
         )
     ),
+    {"clock": "estimate"},
 )
