@@ -294,9 +294,12 @@ $(addprefix range-,$(RANGES)): range-%: setup-bench venv range
 	    --out $(BUILD)/bench/range-$*-$(shell date +%Y%m%d-%H%M%S)
 
 # What a run shows is committed by `make keep-range RUN=build/bench/range-ten-...`, one after the other.
+# It is looked at before it takes the place of the last.
 keep-range keep-fomcost keep-ec1: venv
+	rm -rf $(BUILD)/bench/kept
+	$(VENV)/bin/python bench/keep_study.py "$(RUN)" $(BUILD)/bench/kept
+	KEPT=$(abspath $(BUILD)/bench/kept) $(VENV)/bin/pytest -q bench/tests/test_studies_kept.py
 	$(VENV)/bin/python bench/keep_study.py "$(RUN)"
-	$(VENV)/bin/pytest -q bench/tests/test_studies_kept.py
 
 # The same of docs/ec1.md.
 .PHONY: ec1-status

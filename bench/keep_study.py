@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Keeps what a run of a study shows where it can be committed: docs/reports/STUDY/NAME.
+"""Keeps what a run of a study shows where it can be committed: TO/STUDY/NAME.
 
-bench/keep_study.py build/bench/STUDY[-NAME]-DATE-TIME   (no NAME: "campaign")
+bench/keep_study.py build/bench/STUDY[-NAME]-DATE-TIME [TO]   (no NAME: "campaign"; no TO:
+docs/reports)
 
 report.html as it is; summary.json (its numbers to six digits), run.json and what federates
-counted (facts) packed. What did not
-end well, or is too large, is refused. Folders of this tree are as they are in it.
+counted (facts) packed. What did not end well, is of no commit or too large, is refused. Folders of
+this tree are as they are in it.
 """
 
 import gzip
@@ -60,18 +61,20 @@ def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def main(run: Path) -> None:
+def main(run: Path, reports: Path) -> None:
     if not (run / "report.html").exists():
         stop(f"'{run}': there is no report.html; RUN= names the directory of a run")
-    to, files = REPORTS / name_of(run), kept(run)
+    to, files = reports / name_of(run), kept(run)
+    keep.commit(keep.about(run).get("commit", "unknown"), run)
     if (size := sum(map(len, files.values()))) > MOST:
         stop(f"{run}: {size:,} bytes, {MOST:,} may be kept")
     shutil.rmtree(to, ignore_errors=True)
     to.mkdir(parents=True)
     for name, data in files.items():
         (to / name).write_bytes(data)
-    print(f"{to.relative_to(REPORTS.parents[1])}: {size:,} bytes")
+    print(f"{to}: {size:,} bytes")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "").resolve())
+    given = [Path(word).resolve() for word in sys.argv[1:]]
+    main(given[0] if given else Path(), given[1] if len(given) > 1 else REPORTS)

@@ -3,6 +3,7 @@
 import gzip
 import html
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -23,7 +24,8 @@ from starling_bench.studies.fomcost import analysis
 from starling_bench.studies.range import figures
 
 FOMCOST_PLAN = Path(__file__).parents[1] / "experiments" / "fomcost" / "fomcost-root.tsf.toml"
-KEPT = Path(__file__).parents[2] / "docs" / "reports"
+# What is about to be committed is looked at before it takes the place of the last.
+KEPT = Path(os.environ.get("KEPT") or Path(__file__).parents[2] / "docs" / "reports")
 RANGES = tuple(
     f"range/{name}" for name in ("sizes", "settings", "federates", "hosts", "ten", "hour")
 )
@@ -75,7 +77,8 @@ def test_a_run_is_kept_packed_and_without_this_machines_folders(tmp_path):
     run = tmp_path / "build" / "bench" / "range-ten-20260101-000000"
     (run / "s" / "e").mkdir(parents=True)
     done = {"sequence": "s", "execution": "e", "state": "done", "message": "", "problems": {}}
-    about = {"study": "range", "tsf_text": f'fom = "{tmp_path}/x.xml"', "executions": [done]}
+    about = {"study": "range", "commit": "8718cb5", "tsf_text": f'fom = "{tmp_path}/x.xml"',
+             "executions": [done]}  # fmt: skip
     (run / "run.json").write_text(json.dumps(about))
     (run / "summary.json").write_text("[]")
     (run / "report.html").write_text(f"<p>{tmp_path}/x.xml")
@@ -88,6 +91,13 @@ def test_a_run_is_kept_packed_and_without_this_machines_folders(tmp_path):
     )
     facts = json.loads(gzip.decompress((to / "facts.json.gz").read_bytes()))
     assert facts == {"s/e/facts_test1_f1.json": {"memory_kb": [1, 2]}}
+    # Of no commit that anybody could measure again: the last stays.
+    for commit in ("8718cb5-dirty", "unknown"):
+        (run / "run.json").write_text(json.dumps(about | {"commit": commit}))
+        code, said = keeps(tmp_path, run)
+        assert code == 1 and f"is of commit '{commit}': measure one tree" in said
+    assert (to / "report.html").read_text() == "<p>x.xml"
+    (run / "run.json").write_text(json.dumps(about))
     # Too large, not whole, and of a name that says nothing.
     (run / "report.html").write_text("x" * 3_000_001)
     most = f"{3_000_001 + size(to):,} bytes, 3,000,000 may be kept"
