@@ -9,6 +9,9 @@ from xml.parsers import expat
 
 from .errors import USAGE, BenchError
 
+# So deep elements and data types may be nested; no FOM comes near.
+_DEPTH_MAX = 100
+_BITS_MAX = 1 << 20
 # What every FOM has: the standard's own types.
 _MIM = Path(__file__).resolve().parents[2] / "spec" / "mim" / "HLAstandardMIM-2010.xml"
 
@@ -90,12 +93,18 @@ class DataType:
     alternatives: tuple[Alternative, ...] = ()
 
 
+# What kinds of types are made of, by the element that says it.
+_OF = {"simple": "representation", "enumerated": "representation", "array": "dataType",
+       "variant": "dataType"}  # fmt: skip
+
+
 class ObjectModel:
     """What modules define together. Of what several define the first counts."""
 
     def __init__(self, modules: list[Path]) -> None:
         self.modules = modules
         self.types: dict[str, DataType] = {}
+        self._finite: set[str] = set()  # types that were looked at and hold no circle
         self.classes: dict[str, Class] = {}
         self.interactions: dict[str, Class] = {}
         for path in [*modules, _MIM]:
@@ -152,7 +161,7 @@ class ObjectModel:
 
     def type_of(self, one: Field, of: str) -> DataType:
         """The data type of a field of a class or record `of`; BenchError if it has none, or one
-        that is not there or holds itself."""
+        that is not there, is of nothing, or holds itself."""
         if one.type in ("", "NA"):
             raise BenchError(
                 "STL-FOM-005", f"'{one.name}' of {of} has no data type", str(one.place),
@@ -179,6 +188,8 @@ class ObjectModel:
         return [self._named(name, who, one.place) for name in names]
 
     def _check(self, one: DataType, above: list[DataType]) -> None:
+        if one.name in self._finite:
+            return
         if one in above:
             circle = [*above[above.index(one) :], one]
             raise BenchError(
@@ -187,8 +198,15 @@ class ObjectModel:
                 + ", which holds ".join(f"{t.name} (line {t.place.line})" for t in circle),
                 str(one.place), "no value of it is finite: break the circle", USAGE,
             )  # fmt: skip
+        if len(above) == _DEPTH_MAX:
+            what = f"data types are nested more than {_DEPTH_MAX} deep, down to '{one.name}'"
+            raise BenchError("STL-FOM-014", what, str(one.place), "make them flatter", USAGE)
+        if one.kind in _OF and not one.of:
+            what = f"the data type '{one.name}' lacks <{_OF[one.kind]}>"
+            raise BenchError("STL-FOM-015", what, str(one.place), "say what it is made of", USAGE)
         for part in self.parts(one):
             self._check(part, [*above, one])
+        self._finite.add(one.name)
 
 
 def _read(path: Path) -> _Node:
@@ -197,6 +215,10 @@ def _read(path: Path) -> _Node:
     stack = [top]
 
     def start(tag: str, _: dict) -> None:
+        if len(stack) > _DEPTH_MAX:
+            what = f"elements are nested more than {_DEPTH_MAX} deep"
+            where = f"{path}:{parser.CurrentLineNumber}"
+            raise BenchError("STL-FOM-014", what, where, "no FOM has so many", USAGE)
         node = _Node(tag.rpartition(":")[2], parser.CurrentLineNumber)
         stack[-1].children.append(node)
         stack.append(node)
@@ -240,6 +262,9 @@ def _data_type(node: _Node, path: Path) -> DataType | None:
         return None  # rows of the tables' other parts
     if node.tag == "basicData":
         size = _number(node.get("size"), place)
+        if not 0 < size <= _BITS_MAX:
+            what = f"the basic data '{name}' has {size} bits; 1 to {_BITS_MAX:,} are possible"
+            raise BenchError("STL-FOM-008", what, str(place), "correct its <size>", USAGE)
         return DataType(name, "basic", place, max(size // 8, 1), node.get("endian") == "Little")
     if node.tag == "simpleData":
         return DataType(name, "simple", place, of=node.get("representation"))
@@ -288,5 +313,8 @@ def _cardinality(text: str, place: Place) -> tuple[int, int | None]:
             least, most = _number(ends[0], place), _number(ends[-1], place)
         else:
             least = most = _number(part, place)
+        if least < 0 or (most is not None and most < least):
+            what = f"the cardinality '{text}' is none"
+            raise BenchError("STL-FOM-008", what, str(place), "correct the FOM", USAGE)
         low, high = low * least, None if high is None or most is None else high * most
     return low, high

@@ -87,8 +87,12 @@ def _enumerators(model: ObjectModel, found: Class, every: list[DataType], name: 
     """Those of a field of a class, or of a record that one of them holds; of a variant record those
     of its discriminant."""
     known: dict[str, DataType] = {}
+    seen: set[tuple[str, str]] = set()
 
     def look(field: str, one: DataType) -> None:
+        if (field, one.name) in seen:
+            return
+        seen.add((field, one.name))
         chosen = model.types[one.of] if one.kind == "variant" else one
         if chosen.kind == "enumerated":
             known.setdefault(field, chosen)

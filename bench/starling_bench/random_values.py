@@ -14,6 +14,8 @@ from .object_model import Alternative, DataType, Field, ObjectModel
 
 # A dynamic array has so many elements at most.
 _ELEMENTS_MAX = 5
+# A value has so many parts, and octets, at most: an update of more is no update.
+_PARTS_MAX, _OCTETS_MAX = 1 << 17, 1 << 20
 _FLOATS = {4: "f", 8: "d"}
 _VARIANTS = ("HLAvariantRecord", "HLAextendableVariantRecord", "RPRextendedVariantRecord")
 
@@ -24,9 +26,11 @@ class RandomValues:
     def __init__(self, model: ObjectModel, seed: int, fixed: dict[str, str] | None = None) -> None:
         self._model, self._random, self._fixed = model, random.Random(seed), fixed or {}
         self._boundaries: dict[str, int] = {}
+        self._parts = self._octets = 0
 
     def of(self, one: Field, owner: str) -> bytes:
-        """A value of an attribute or parameter of a class."""
+        """A value of an attribute or parameter of a class; BenchError if it would be too large."""
+        self._parts = self._octets = 0
         return self._value(self._model.type_of(one, owner), one.name)
 
     # ---- boundaries
@@ -46,6 +50,11 @@ class RandomValues:
     # ---- values
 
     def _value(self, one: DataType, name: str = "") -> bytes:
+        self._parts += 1
+        self._octets += one.size
+        if self._parts > _PARTS_MAX or self._octets > _OCTETS_MAX:
+            most = f"{_PARTS_MAX:,} parts or {_OCTETS_MAX:,} octets"
+            self._unknown(one, f"one of them has more than {most}")
         return getattr(self, f"_{one.kind}")(one, name)
 
     def _type(self, name: str) -> DataType:
@@ -83,6 +92,8 @@ class RandomValues:
 
     def _array(self, one: DataType, _: str) -> bytes:
         element = self._type(one.of)
+        if one.low > _PARTS_MAX:
+            self._unknown(one, f"it has {one.low:,} elements; {_PARTS_MAX:,} are possible")
         most = one.low + _ELEMENTS_MAX
         most = most if one.high is None else min(one.high, most)
         count = self._random.randint(one.low, most)
@@ -98,21 +109,21 @@ class RandomValues:
         return self._unknown(one, f"its encoding '{one.encoding}' is not known")
 
     def _elements(self, element: DataType, count: int, at: int) -> bytes:
-        out = b""
+        out = bytearray()
         for _ in range(count):
             out += _padding(at + len(out), self._boundary(element))
             out += self._value(element)
-        return out
+        return bytes(out)
 
     def _record(self, one: DataType, _: str) -> bytes:
-        out = b""
+        out = bytearray()
         for part in one.fields:
             kind = self._type(part.type)
             if kind.encoding.startswith("RPRpaddingTo"):
                 out += _padding(len(out), 4 if "32" in kind.encoding else 8)
                 continue
             out += _padding(len(out), self._boundary(kind)) + self._value(kind, part.name)
-        return out
+        return bytes(out)
 
     def _variant(self, one: DataType, name: str) -> bytes:
         if one.encoding not in _VARIANTS:

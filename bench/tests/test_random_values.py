@@ -217,6 +217,69 @@ def test_recursive_types_are_told_with_their_circle(tmp_path):
     assert f"{path}:6" in said
 
 
+FIELD = "<attribute><name>A</name><dataType>T</dataType></attribute>"
+RECORD = ("<fixedRecordData><name>{}</name><encoding>HLAfixedRecord</encoding>{}"
+          "</fixedRecordData>")  # fmt: skip
+
+
+def part(name: str, kind: str) -> str:
+    return f"<field><name>{name}</name><dataType>{kind}</dataType></field>"
+
+
+def nested(depth: int, parts: int) -> str:
+    """T holds several of what holds several of what holds ..., so deep."""
+    every = [RECORD.format("T0", part("x", "HLAoctet"))]
+    for n in range(1, depth + 1):
+        name = "T" if n == depth else f"T{n}"
+        every.append(RECORD.format(name, "".join(part(f"p{i}", f"T{n - 1}") for i in range(parts))))
+    return "".join(every)
+
+
+def array(of: str, cardinality: str, encoding: str = "HLAfixedArray") -> str:
+    return (f"<arrayData><name>T</name>{of}<cardinality>{cardinality}</cardinality>"
+            f"<encoding>{encoding}</encoding></arrayData>")  # fmt: skip
+
+
+OCTETS = "<dataType>HLAoctet</dataType>"
+
+
+@pytest.mark.parametrize(
+    ("types", "said"),
+    [
+        (nested(40, 2), "one of them has more than 131,072 parts"),
+        (nested(150, 1), "data types are nested more than 100 deep"),
+        (array(OCTETS, "1000000000"), "it has 1,000,000,000 elements"),
+        (array(OCTETS, "[2000000000..2147483647]", "RPRnullTerminatedArray"), "elements"),
+        (array(OCTETS, "131072, 2"), "it has 262,144 elements"),
+        (array("<dataType>Large</dataType>", "100") + "<basicData><name>Large</name>"
+         "<size>1000000</size><endian>Big</endian></basicData>", "more than"),
+        ("<basicData><name>T</name><size>10000000000000</size><endian>Big</endian></basicData>",
+         "has 10000000000000 bits"),
+        ("<basicData><name>T</name><size>-8</size><endian>Big</endian></basicData>", "-8 bits"),
+        (array(OCTETS, "[5..2]"), "the cardinality '[5..2]' is none"),
+        (array(OCTETS, "-3"), "the cardinality '-3' is none"),
+        (array("", "3"), "'T' lacks <dataType>"),
+        ("<simpleData><name>T</name></simpleData>", "'T' lacks <representation>"),
+        ("<enumeratedData><name>T</name><enumerator><name>E</name><value>1</value></enumerator>"
+         "</enumeratedData>", "'T' lacks <representation>"),
+        ("<variantRecordData><name>T</name><encoding>HLAvariantRecord</encoding>"
+         "</variantRecordData>", "'T' lacks <dataType>"),
+        ("<x>" * 3000 + "</x>" * 3000, "elements are nested more than 100 deep"),
+    ],
+    ids=["doubling", "deep", "long", "text", "wide", "octets", "bits", "negative", "backwards",
+         "less", "array", "simple", "enumerated", "variant", "elements"],
+)  # fmt: skip
+def test_what_no_update_could_have_is_told_at_once(tmp_path, types, said):
+    path = broken(tmp_path, types, FIELD)
+    assert said in refused(path) and f"{path}:6" in refused(path)
+
+
+def test_a_field_is_looked_for_once_in_each_type(tmp_path):
+    """Forty records, of which each holds the one before twice, hold a million millions of parts."""
+    path = broken(tmp_path, nested(40, 2), FIELD)
+    assert "has no enumerated field 'mode'" in refused(path, mode="mode")
+
+
 def test_an_encoding_that_nobody_knows_is_told(tmp_path):
     path = broken(
         tmp_path,
