@@ -73,7 +73,7 @@ class Host(Strict):
 
     @property
     def rule(self) -> dict[str, float]:
-        """What bench-link does to its frames."""
+        """What bench-link does to frames that leave it."""
         names = ("delay_ms", "jitter_ms", "loss", "duplicate", "reorder")
         return {name: value for name in names if (value := getattr(self, name))}
 
@@ -233,6 +233,8 @@ async def _build(
             await _tool("ip", "-n", space, *command)
         if host.rate_mbit:
             await hold(space, host.rate_mbit)
+            if not emulated:  # what comes to it, too; else bench-link does it
+                await hold(switch, host.rate_mbit, device=port)
         if host.capture:
             await _capture(host, launcher, program, log.parent, SPACES / space)
     addresses = [_address(number) for number in numbers]
@@ -248,10 +250,10 @@ async def _build(
     }
 
 
-async def hold(space: str, rate_mbit: float, burst: str = "64kb") -> None:
-    """Holds what leaves a host to a rate; so much goes at once after a pause."""
+async def hold(space: str, rate_mbit: float, burst: str = "64kb", device: str = "eth0") -> None:
+    """Holds what leaves a host by a device to a rate; so much goes at once after a pause."""
     await _tool(
-        "tc", "-n", space, "qdisc", "add", "dev", "eth0", "root", "tbf",
+        "tc", "-n", space, "qdisc", "add", "dev", device, "root", "tbf",
         "rate", f"{rate_mbit:g}mbit", "burst", burst, "latency", "400ms",
     )  # fmt: skip
 
@@ -285,7 +287,9 @@ async def _emulate(
 ) -> None:
     command = [str(program.with_name(LINK_PROGRAM)), "--seed", str(hosts[0].seed)]
     for host, space in zip(hosts, spaces, strict=True):
-        command += ["--port", json.dumps({"namespace": str(SPACES / space)} | host.rule)]
+        rate = {"rate_mbit": host.rate_mbit} if host.rate_mbit else {}
+        port = {"namespace": str(SPACES / space), **host.rule, **rate}
+        command += ["--port", json.dumps(port)]
     link = await launcher.start(LINK, command, log, dict(os.environ), log.parent)
     await _ready(link, "is /dev/net/tun there?")
 

@@ -56,6 +56,21 @@ def test_the_links_limit_is_seen(tmp_path):
     assert 0 < float(row["mbps"]) <= 102 and row["lost"] == "0"
 
 
+@pytest.mark.parametrize(
+    ("kind", "number", "most"), [("lan", 119, 102e6), ("wan", 59, 12e6)], ids=["veth", "emulated"]
+)
+def test_what_comes_to_a_host_is_held_to_its_link_too(tmp_path, kind, number, most):
+    """Four hosts send to one, each as much as its own link carries, or more."""
+    out = tmp_path / "out"
+    ec1("phase2", out, "--only", str(number), "--adapters", "sockets", "--sites", kind,
+        "--topology", "N-1", "--seconds-per-configuration", "0.3")  # fmt: skip
+    found = rows(out)
+    assert len(found) == 4 and all(r["lost"] == "0" for r in found)
+    bits = sum(int(r["received"]) * int(r["payload"]) * 8 for r in found)
+    # Little of it goes at once, after the pause before.
+    assert 0 < bits / max(float(r["took_s"]) for r in found) <= most
+
+
 @pytest.mark.long
 def test_a_wans_delay_is_in_every_latency_and_its_mtu_may_be_larger(tmp_path):
     wan, large = tmp_path / "wan", tmp_path / "large"

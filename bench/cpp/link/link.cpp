@@ -1,6 +1,7 @@
 // bench-link: a switch between network namespaces whose links delay, lose, double and reorder, for
 // kernels without netem. In each namespace it makes a TAP device "eth0"; a frame that leaves one is
-// delivered by its host's rule. Says "ready" when all are there, and what it did when it is ended.
+// delivered by its host's rule, at the rate of who gets it. Says "ready" when all are there, and
+// what it did when it is ended.
 #include <fcntl.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>
@@ -10,10 +11,12 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <iostream>
 #include <map>
@@ -35,6 +38,10 @@ using Mac = std::array<unsigned char, 6>;
 // A host's frames that wait; what comes beyond is dropped, as by a full queue.
 std::size_t const kWaitingMax = 65536;
 std::size_t const kFrameMax = 65536;
+// What comes to a host is held to its rate as tbf holds what leaves it: so many bytes go at once
+// after a pause, and what would wait longer is dropped.
+std::size_t const kBurst = 65536;
+std::chrono::milliseconds const kWaitMax(400);
 // So many frames of a host are taken before the next one's turn.
 int const kTurn = 64;
 
@@ -53,9 +60,16 @@ struct Port {
     Clock::time_point last;  // when the last frame that keeps the order is due
     std::size_t waiting = 0;
     std::uint64_t frames = 0, lost = 0, doubled = 0, ahead = 0, dropped = 0;
+    double nsPerByte = 0;         // of what comes to it; 0: no time
+    Clock::time_point carried{};  // when all of that has come
+
+    Clock::duration takes(std::size_t bytes) const {
+        std::chrono::duration<double, std::nano> const ns(static_cast<double>(bytes) * nsPerByte);
+        return std::chrono::duration_cast<Clock::duration>(ns);
+    }
 };
 
-// {"namespace":, "delay_ms":, "jitter_ms":, "loss":, "duplicate":, "reorder":}
+// {"namespace":, "delay_ms":, "jitter_ms":, "loss":, "duplicate":, "reorder":, "rate_mbit":}
 Port parsePort(std::string const& text, std::uint64_t seed) {
     Json const said = Json::parse(text);
     bench::LinkRule rule;
@@ -64,7 +78,10 @@ Port parsePort(std::string const& text, std::uint64_t seed) {
     rule.loss = said.value("loss", 0.0);
     rule.duplicate = said.value("duplicate", 0.0);
     rule.reorder = said.value("reorder", 0.0);
-    return Port{said.value("namespace", ""), rule, bench::Fates(rule, seed), -1, {}};
+    Port port{said.value("namespace", ""), rule, bench::Fates(rule, seed), -1, {}};
+    double const rate = said.value("rate_mbit", 0.0);
+    port.nsPerByte = rate > 0 ? 8000 / rate : 0;
+    return port;
 }
 
 // A TAP device in another namespace; this process is in that one afterwards.
@@ -108,10 +125,11 @@ public:
     }
 
 private:
+    static constexpr std::size_t kByAddress = SIZE_MAX;
     struct Due {
         Clock::time_point at;
         std::uint64_t number;  // those of one moment keep their order
-        std::size_t from;
+        std::size_t from, to;  // ports
         Frame frame;
         bool operator<(Due const& other) const {
             return at != other.at ? at > other.at : number > other.number;
@@ -142,27 +160,52 @@ private:
                     continue;
                 }
                 ++port.waiting;
-                due_.push({at, ++number_, p, Frame(frame_.begin(), frame_.begin() + n)});
+                due_.push(
+                    {at, ++number_, p, kByAddress, Frame(frame_.begin(), frame_.begin() + n)});
             }
         }
     }
 
     void deliver() {
         auto const now = Clock::now();
-        for (; !due_.empty() && due_.top().at <= now; due_.pop()) {
-            Due const& one = due_.top();
+        while (!due_.empty() && due_.top().at <= now) {
+            // What puts it into its place in the queue stays as it is.
+            Due const one = std::move(const_cast<Due&>(due_.top()));
+            due_.pop();
             --ports_[one.from].waiting;
+            if (one.to != kByAddress) {
+                give(one.to, one.frame);
+                continue;
+            }
             Mac target;
             std::memcpy(target.data(), one.frame.data(), target.size());
             auto const known = places_.find(target);
             for (std::size_t p = 0; p < ports_.size(); ++p) {
                 bool const there = known == places_.end() ? p != one.from : p == known->second;
-                // What a host does not take is lost, as at a full receive queue.
-                if (there && ::write(ports_[p].tap, one.frame.data(), one.frame.size()) < 0) {
-                    ++ports_[p].dropped;
-                }
+                if (there) hold(p, one, now);
             }
         }
+    }
+
+    // Until the host's link has carried it.
+    void hold(std::size_t p, Due const& one, Clock::time_point now) {
+        Port &port = ports_[p], &from = ports_[one.from];
+        if (port.nsPerByte == 0) return give(p, one.frame);
+        auto const at =
+            std::max(port.carried, now - port.takes(kBurst)) + port.takes(one.frame.size());
+        if (at - now > kWaitMax || from.waiting == kWaitingMax) {
+            ++port.dropped;
+            return;
+        }
+        port.carried = at;
+        if (at <= now) return give(p, one.frame);
+        ++from.waiting;
+        due_.push({at, ++number_, one.from, p, one.frame});
+    }
+
+    void give(std::size_t p, Frame const& frame) {
+        // What a host does not take is lost, as at a full receive queue.
+        if (::write(ports_[p].tap, frame.data(), frame.size()) < 0) ++ports_[p].dropped;
     }
 
     std::vector<Port>& ports_;
