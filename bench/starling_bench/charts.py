@@ -119,7 +119,7 @@ def fit(
     test `points` has its line of the figure and its place on the axis."""
 
     def row(what: str, one: Estimate, unit: str) -> tuple[str, ...]:
-        sure = f"± {100 * one.width:.0f} %" if one.width else "not distinguishable from 0"
+        sure = f"± {100 * one.width:.0f} %" if one.known else "not distinguishable from 0"
         return what, one.text(f" {unit}"), sure
 
     rows = [row(name, one, unit) for name, one in zip(names, found.slopes, strict=True)]

@@ -104,13 +104,13 @@ def _wire(seen: list[dict]) -> list[str]:
         return []
     own = ("kind", "series", "attributes")
     at = [s for s in seen if tuple(s[k] for k in own) == ("object", "attributes", 5)]
-    five = {(s["layout"], s["transport"]): s["wire"]["bytes"] for s in at}
+    five = {(s["layout"], s["transport"]): s["wire"] for s in at}
     said = ""
     for by in dict.fromkeys(transport for _, transport in five):
         if {("multiple", by), ("fixed", by)} <= set(five):
-            more = 100 * (five["multiple", by] / five["fixed", by] - 1)
-            text = _TEXTS["report"]["five"].format(transport=by.replace("_", " "), more=more)
-            said += f"<li>{escape(text)}</li>"
+            more = 100 * (five["multiple", by]["bytes"] / five["fixed", by]["bytes"] - 1)
+            words = {"by": by.replace("_", " "), "beside": five["multiple", by]["beside_each"]}
+            said += f"<li>{escape(_TEXTS['report']['five'].format(more=more, **words))}</li>"
     keys = ("sequence", "kind", "layout", "attributes", "mode")
     tests = [(tuple(str(s[k]) for k in keys), s) for s in seen]
     return ["<h2>On the wire</h2>", f"<ul>{said}</ul>", charts.wire_table(keys, tests)]
