@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+LITTLE = 0.2  # of a usual value: who grows less than by that does not grow
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -70,13 +72,20 @@ def grows(
     y: Callable[[dict], float | None], alike: Callable[[dict], Hashable], unit: str,
     expected: bool = True,
 ) -> Finding:  # fmt: skip
-    """ "It grows with x", or, with `expected` false, "it does not"."""
+    """ "It grows with x", or, with `expected` false, "it does not": then silence is no answer, but
+    that over all that x was there is at most little growth."""
     found = slope(points, x, y, alike)
     if found is None:
         return Finding(statement, "can't be said: too few configurations", "", len(points))
     numbers = f"slope {found.value:.3g} {unit} ({found.low:.3g} to {found.high:.3g})"
-    if not found.different:
-        answer = "no difference found" if expected else "yes: no growth was found"
+    if not found.different and expected:
+        answer = "no difference found"
+    elif not found.different:
+        at, values = [x(p) for p in points], [v for p in points if (v := y(p)) is not None]
+        most, typical = found.high * (max(at) - min(at)), float(np.median(values))
+        answer = "yes: no growth was found"
+        if most > LITTLE * typical:
+            answer = f"can't be said: none was found, but one of {most / typical:.0%} may be there"
     elif found.value > 0:
         answer = "yes" if expected else "no: it grows"
     else:

@@ -1,33 +1,40 @@
 """The figures of a set of flows: throughput, reliability, latency and jitter, by configuration and
 by what was varied; what carried them is a line. Points that say more of the machine than of what
-carries them are hollow, and those beyond what a link carries.
+carries them are hollow, and those beyond what a link carries; grey are those whose publishers did
+not hold their rate.
 """
 
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 
 from .report import PLAIN, Page, legend, plt, style
 
 Lines = dict[str, list[dict]]  # points by what carried them
+_GREY = "#888"
 
 
 def _draw(axes, lines: Lines, x: Callable, y: Callable, joined: bool) -> None:
     for index, (name, points) in enumerate(lines.items()):
         look = style(index)
         known = [p for p in points if y(p) is not None]
-        for hollow in (False, True):
-            some = [p for p in known if _aside(p) == hollow]
+        for hollow, grey in product((False, True), (False, True)):
+            some = [p for p in known if (_aside(p), p["unheld"]) == (hollow, grey)]
+            colour = _GREY if grey else look["color"]
+            kind = "-hollow" * hollow + "-grey" * grey
+            if kind and not some:
+                continue
             axes.plot(
-                [x(p) for p in some], [y(p) for p in some], ls="", ms=4, **look,
-                markerfacecolor="none" if hollow else look["color"],
-                label=None if hollow else name,
-                gid=f"line-{index}-hollow" if hollow else f"line-{index}",
+                [x(p) for p in some], [y(p) for p in some], ls="", ms=4, marker=look["marker"],
+                color=colour, markerfacecolor="none" if hollow else colour,
+                label=None if kind else name, gid=f"line-{index}{kind}",
             )  # fmt: skip
         if joined:
             at: dict[float, list[float]] = {}
             for p in known:
-                at.setdefault(x(p), []).append(y(p))
+                if not _aside(p):
+                    at.setdefault(x(p), []).append(y(p))
             places = sorted(at)
             axes.plot(places, [np.median(at[v]) for v in places], color=look["color"])
     legend(axes, len(lines))
@@ -43,7 +50,7 @@ def _grey(axes, lines: Lines, x: Callable, beside: tuple[str, Callable] | None) 
         if (value := beside[1](p)) is not None:
             at[x(p)] = min(value, at.get(x(p), value))
     places = sorted(at)
-    axes.plot(places, [at[n] for n in places], color="#888", lw=0.8, label=beside[0])
+    axes.plot(places, [at[n] for n in places], color=_GREY, lw=0.8, label=beside[0])
 
 
 def by_number(
@@ -58,15 +65,15 @@ def by_number(
     axes.set_xticks(range(0, 121, 20))
     if log and any((y(p) or 0) > 0 for points in lines.values() for p in points):
         axes.set_yscale("log")
-    hollow = sum(_aside(p) for points in lines.values() for p in points)
-    return page.figure(figure, f"0-39 one entity, 40-79 ten, 80-119 a hundred. {_said(hollow)}")
+    return page.figure(figure, f"0-39 one entity, 40-79 ten, 80-119 a hundred. {_said(lines)}")
 
 
 def by_variable(
     page: Page, lines: Lines, title: str, name: str, unit: str, x: Callable, y: Callable,
     log: bool = True, beside: tuple[str, Callable] | None = None,
 ) -> str:  # fmt: skip
-    """A value of every configuration along one of its variables; lines join medians."""
+    """A value of every configuration along one of its variables; lines join medians of those that
+    say something of what carries them."""
     figure, axes = plt.subplots()
     _grey(axes, lines, x, beside)
     _draw(axes, lines, x, y, True)
@@ -77,17 +84,20 @@ def by_variable(
     axes.minorticks_off()
     if log and any((y(p) or 0) > 0 for points in lines.values() for p in points):
         axes.set_yscale("log")
-    hollow = sum(_aside(p) for points in lines.values() for p in points)
-    return page.figure(figure, f"Lines join the medians. {_said(hollow)}")
+    return page.figure(figure, f"Lines join the medians of full points. {_said(lines)}")
 
 
 def _ms(us: float | None) -> float | None:
     return us / 1e3 if us else None  # a logarithm has no zero
 
 
-def _said(hollow: int) -> str:
-    what = "limited by the machine, or beyond the link"
-    return f"Hollow: {what} ({hollow} points)." if hollow else ""
+def _said(lines: Lines) -> str:
+    every = [p for points in lines.values() for p in points]
+    kinds = {
+        "Hollow: limited by the machine, or beyond the link": sum(map(_aside, every)),
+        "Grey: the publisher did not hold its rate": sum(p["unheld"] for p in every),
+    }
+    return " ".join(f"{what} ({count} points)." for what, count in kinds.items() if count)
 
 
 def _aside(p: dict) -> bool:

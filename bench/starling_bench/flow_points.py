@@ -1,5 +1,6 @@
 """Flows of a run as points, one for each configuration, topology, carrier and kind of sites; and as
-tables. A sequence's name is TOPOLOGY.CARRIER.SITES, and what a run adds to that.
+tables. A sequence's name is TOPOLOGY.CARRIER.SITES, and what a run adds to that; one of a file of
+somebody's own is its carrier, on sites of its own.
 """
 
 from collections.abc import Callable
@@ -9,14 +10,15 @@ from itertools import combinations
 from . import findings, sites
 from .findings import Finding
 from .report import ms, text_table
-from .sites import PROFILES
+from .sites import OWN, PROFILES
 from .store import Store
 
 # What plain sockets and a CPU must leave for a configuration to say anything of middleware.
 THEORY_MIN, BUSY_MAX = 0.98, 0.95
 SOCKETS = "sockets"  # the carrier that is the limit beside others
 _MARKS = {"limited": "limited by the machine", "beyond": "beyond the link",
-          "not_as_named": "not what its name says"}  # fmt: skip
+          "unheld": "its rate was not held", "not_as_named": "not what its name says"}  # fmt: skip
+HELD = 0.999  # who sends less of what was planned does not hold its rate
 CONFLATING = ("dds", "starling")  # what overwrites what is not read, where that is asked for
 _BETWEEN = "between adapters, through a gateway"
 _SAME = ("configuration", "entities", "rate", "payload", "transport", "theory_mbps", "conflate",
@@ -25,11 +27,19 @@ _SAME = ("configuration", "entities", "rate", "payload", "transport", "theory_mb
 
 def place(s: dict) -> tuple[str, str, str]:
     """Topology, what carried it, and the kind of sites."""
-    topology, carrier, profile, *more = s["sequence"].split(".")
+    topology, carrier, profile, *more = _named(s["sequence"], s["topology"])
     more = [m for m in more if m in ("bundled", "unbundled")]
     more += ["latest"] if s["conflate"] else []
     more += [s["scheduling"]] if s["scheduling"] != "normal" else []
     return topology, " ".join([carrier, *more]), profile
+
+
+def _named(sequence: str, topology: str = "") -> list[str]:
+    """The parts of a sequence's name."""
+    parts = sequence.split(".")
+    if len(parts) > 2 and parts[2] in PROFILES:
+        return parts
+    return [topology or OWN, sequence, OWN]
 
 
 def points(summaries: list[dict]) -> list[dict]:
@@ -57,14 +67,15 @@ def points(summaries: list[dict]) -> list[dict]:
                      "wake_max_us"):  # fmt: skip
             values = [f[name] for f in flows if f[name] is not None]
             one[name] = sum(values) / len(values) if values else None
-        hosts: dict[str, float] = {}
+        hosts: dict[str, list[dict]] = {}
         for f in flows:
-            hosts[f["receiver"]] = hosts.get(f["receiver"], 0) + (f["mbps"] or 0)
-        one["host_mbps"] = max(hosts.values())
+            hosts.setdefault(f["receiver"], []).append(f)
+        one["host_mbps"] = max(map(_together, hosts.values()))
         one["host_theory"] = one["theory_mbps"] * len(flows) / len(hosts)
         one["senders"] = len({f["sender"] for f in flows})
         one["of_theory"] = one["mbps"] / one["theory_mbps"]
         one["reliability"] = one["received"] / one["sent"] if one["sent"] else None
+        one["unheld"] = one["sent"] < HELD * (one["sent"] + one["unsent"])
         each = [f["fragments"] / f["sent"] for f in flows if f["sent"]]
         one["fragments_each"] = sum(each) / len(each) if each else 0.0
         one["way"] = flows[0]["way"]
@@ -77,6 +88,14 @@ def points(summaries: list[dict]) -> list[dict]:
         found.append(one)
     _limit(found)
     return found
+
+
+def _together(flows: list[dict]) -> float:
+    """What a host received in a second, Mbit/s, until the last of its flows had come: one that got
+    more of a link than another is over earlier."""
+    came = [(f["received"] * f["payload"], f["mbps"]) for f in flows if f["mbps"]]
+    longest = max((size / mbps for size, mbps in came), default=0)
+    return sum(size for size, _ in came) / longest if came else 0.0
 
 
 def misnamed(found: list[dict]) -> list[str]:
@@ -105,7 +124,7 @@ def _limit(found: list[dict]) -> None:
         if p["carrier"] == SOCKETS and p["of_theory"] < THEORY_MIN
     }
     for p in found:
-        rate = PROFILES[p["profile"]].get("rate_mbit")
+        rate = PROFILES.get(p["profile"], {}).get("rate_mbit")
         fails = (p["topology"], p["profile"], p["configuration"]) in missed
         p["beyond"] = rate is not None and (fails or wire_mbps(p) > THEORY_MIN * rate)
         p["limited"] = (rate is None and fails) or (p["cpu_busy"] or 0) > BUSY_MAX
@@ -120,29 +139,30 @@ def wire_mbps(p: dict) -> float:
 
 
 def connectivity(store: Store, summaries: list[dict]) -> list[str]:
-    """One update each: a matrix of sites for each carrier, one of carriers through gateways, and
-    what failed with its reason."""
+    """One update each: a matrix of sites for each carrier, one of carriers through gateways, for
+    each kind of sites, and what failed with its reason."""
     came: dict[str, dict[tuple[str, str], str]] = {}
+    cells_of = lambda what, profile: came.setdefault(f"{what}, {profile}", {})  # noqa: E731
     for s in summaries:
         if s["theory_mbps"] is not None:
             continue
         said = f"{s['mean_ms']:.2f} ms" if s["received"] else "NOT: nothing came"
-        topology, carrier, _ = place(s)
-        if topology == "mesh":
+        topology, carrier, profile = place(s)
+        if topology == "mesh" or profile == OWN:
             title = f"{carrier}, {s['transport'].replace('_', ' ')}"
-            came.setdefault(title, {})[s["sender"], s["receiver"]] = said
+            cells_of(title, profile)[s["sender"], s["receiver"]] = said
         else:
-            cells = came.setdefault(_BETWEEN, {})
+            cells = cells_of(_BETWEEN, profile)
             one, _, other = carrier.partition("-")
             cells[one, other] = "; ".join(filter(None, (cells.get((one, other)), said)))
     failed = [
         (e["sequence"], e["message"]) for e in store.run["executions"] if e["state"] == "failed"
     ]
     for sequence, _ in failed:
-        topology, carrier, _ = sequence.split(".")[:3]
-        if topology != "mesh" and "-" in carrier:
+        topology, carrier, profile, *_ = _named(sequence)
+        if topology != "mesh" and profile != OWN and "-" in carrier:
             one, _, other = carrier.partition("-")
-            came.setdefault(_BETWEEN, {})[one, other] = "NOT: see below"
+            cells_of(_BETWEEN, profile)[one, other] = "NOT: see below"
     body = []
     for title, cells in came.items():
         names = list(dict.fromkeys(name for pair in cells for name in pair))

@@ -7,16 +7,21 @@ from html import escape
 
 import numpy as np
 
-from .flow_points import misnamed
+from .flow_points import misnamed, place
+from .network import Host
 from .report import Page, legend, ms, plots, plt, style, text_table
-from .sites import mtu
+from .sites import LOCAL, OWN, PROFILES, mtu
 
 _HEADERS = 28  # of IPv4 and UDP
 _AGE = "STARLING_BUNDLE_AGE_US"
+_NAMED_MAX = 12
 
 
 def fragments(found: list[dict]) -> list[str]:
     """Who cuts payloads that are longer than a packet: counted at the senders' hosts."""
+    found = [p for p in found if p["profile"] != OWN]  # of others nobody knows the room
+    if not found:
+        return []
     lines = {}
     for p in sorted(found, key=lambda p: (p["profile"], p["carrier"], p["transport"])):
         room = mtu(p["profile"])
@@ -122,3 +127,34 @@ def not_as_named(found: list[dict]) -> list[str]:
         f"Not what its name says (best effort on a reliable link, or nothing overwritten): {named}"
     )
     return [f'<p class="note">{escape(what)}.</p>'] if named else []
+
+
+def marks(found: list[dict], summaries: list[dict]) -> list[str]:
+    """What a reader must know before any figure."""
+    return [*not_as_named(found), *unheld(found), *emulated(summaries)]
+
+
+def unheld(found: list[dict]) -> list[str]:
+    """Whose publishers did not send at their rate what they were to send."""
+    where = [f"{p['topology']} {p['carrier']}, {p['profile']}, {p['configuration']}"
+             for p in found if p["unheld"]]  # fmt: skip
+    if not where:
+        return []
+    more = f" and {len(where) - _NAMED_MAX} more" if len(where) > _NAMED_MAX else ""
+    what = f"Publishers did not hold their rate in {'; '.join(where[:_NAMED_MAX])}{more}"
+    return [f'<p class="note">{escape(what)}. What they did send is drawn grey.</p>']
+
+
+def emulated(summaries: list[dict]) -> list[str]:
+    """What sites are, where they are made by this machine."""
+    kinds = dict.fromkeys(place(s)[2] for s in summaries)
+    made = {kind: Host(name=kind, **PROFILES[kind]) for kind in kinds if kind in PROFILES}
+    said = [f"{kind}: {host.words() or 'as fast as it gets'}" for kind, host in made.items()
+            if kind != LOCAL]  # fmt: skip
+    if not said:
+        return []
+    what = (
+        "Sites are emulated: network namespaces of this machine, which share its CPUs and its "
+        f"clock; the server of an RTI is at the first. {'; '.join(said)}."
+    )
+    return [f'<p class="note">{escape(what)}</p>']

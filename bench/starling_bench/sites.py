@@ -6,6 +6,7 @@ from . import tunnels
 from .errors import USAGE, BenchError
 
 LOCAL = "local"  # no sites: all on this host
+OWN = "own"  # whatever hosts a file of somebody's own has: of these no profile tells anything
 PROFILES: dict[str, dict[str, object]] = {
     LOCAL: {},
     "unlimited": {},
@@ -31,7 +32,7 @@ def mtu(profile: str) -> int:
     """Of the way between two hosts of these sites."""
     if profile == LOCAL:
         return _LOOPBACK
-    fields = PROFILES[profile]
+    fields = PROFILES.get(profile, {})
     return int(fields.get("mtu", _ETHERNET)) - tunnels.OVERHEAD.get(fields.get("tunnel", ""), 0)
 
 
@@ -39,7 +40,7 @@ def wire_bytes(profile: str, payload: int) -> int:
     """That an update with so much payload takes on a link: in packets of its own."""
     room = mtu(profile) - _HEADERS
     packets = -(-payload // room) or 1
-    around = _LINK + _HEADERS + tunnels.OVERHEAD.get(PROFILES[profile].get("tunnel", ""), 0)
+    around = _LINK + _HEADERS + tunnels.OVERHEAD.get(PROFILES.get(profile, {}).get("tunnel", ""), 0)
     return payload + packets * around
 
 

@@ -51,7 +51,7 @@ def test_topologies_have_their_flows_and_hosts():
 def test_what_only_names():
     assert chosen("40-42,3,41") == [40, 41, 42, 3]
     assert chosen("") == list(range(120))
-    for wrong in ("120", "3-", "x", "9-130"):
+    for wrong in ("120", "3-", "x", "9-130", "79-40", "3,9-8", "²", "1-²", "-5"):
         with pytest.raises(BenchError, match="is no range of configurations"):
             chosen(wrong)
 
@@ -347,6 +347,14 @@ def test_hosts_whose_clocks_differ_are_refused(tmp_path):
     assert f"{file}:" in str(told.value)
     file.write_text(CLOCKS.format(fom=FOM, second="a"))
     assert plan.load(file, STUDY, False).sequence[0].name == "s"
+
+
+def test_an_update_has_a_payload(tmp_path):
+    """Of nothing there is no throughput, nor what of it is met."""
+    file = tmp_path / "t.tsf.toml"
+    file.write_text(CLOCKS.format(fom=FOM, second="a").replace("configuration = 1", "payload = 0"))
+    with pytest.raises(BenchError, match="payload: 0 is too small"):
+        plan.load(file, STUDY, False)
 
 
 @NEEDED

@@ -1,9 +1,11 @@
 """Statements tested against made-up data: what is there is found, what is not is not."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from starling_bench import findings, flow_points, sites
+from starling_bench import findings, flow_figures, flow_points, flow_sections, sites
 from starling_bench.studies.ec1.figures import stated
 
 
@@ -45,6 +47,14 @@ def test_nothing_is_found_where_nothing_is_said():
     assert grows([]).answer == "can't be said: too few configurations"
     one = [{"payload": 128, "rate": 10, "ms": 1.0}]
     assert grows(one * 20).answer == "can't be said: too few configurations"
+
+
+def test_that_nothing_grows_is_said_only_where_little_could():
+    """Not because so few were measured, or so badly, that nothing was found."""
+    assert grows(points(1, 0.0), expected=False).answer == "yes: no growth was found"
+    said = [grows(points(seed, 0.0, 1, noise=3.0), expected=False).answer for seed in range(20)]
+    assert sum(one.startswith("can't be said: none was found, but one of ") for one in said) >= 15
+    assert not any(one.startswith("yes: no growth") for one in said)
 
 
 def test_equivalence_is_said_only_within_the_margin():
@@ -130,6 +140,10 @@ def test_no_finding_is_computed_from_what_the_machine_limits():
 
 
 def between_sites(carriers: tuple[str, ...], profile: str = "lan") -> list[dict]:
+    return flow_points.points(flows_between(carriers, profile))
+
+
+def flows_between(carriers: tuple[str, ...], profile: str) -> list[dict]:
     """Flows of which those that the link does not carry stand in its queue for 400 ms; latency
     grows with payload alone."""
     from starling_bench.studies.ec1.configurations import configuration
@@ -152,9 +166,9 @@ def between_sites(carriers: tuple[str, ...], profile: str = "lan") -> list[dict]
                  "sender_cpu": 0.1, "receiver_cpu": 0.1, "cpu_busy": 0.2, "wake_p50_us": 50.0,
                  "wake_sd_us": 1.0, "wake_max_us": 60.0, "sender": "pub1", "receiver": "sub1",
                  "fragments": 0, "way": "UDP", "way_reliable": False, "adapter": carrier,
-                 "setting": {}, **late}
+                 "setting": {}, "topology": "1-1", **late}
             )  # fmt: skip
-    return flow_points.points(made)
+    return made
 
 
 @pytest.mark.parametrize("carriers", [("starling",), ("sockets", "starling")])
@@ -177,6 +191,109 @@ def test_wan_is_compared_with_lan_where_both_links_carry_the_load():
     said = every["WAN behaves as LAN: of theory"]
     assert said.answer == "yes"
     assert said.count == sum(not p["beyond"] for p in found if p["profile"] == "wan") < 120
+
+
+def test_connectivity_is_told_apart_by_the_kind_of_sites():
+    """What came between sites of one kind does not stand for those of another."""
+
+    def came(sequence: str, sender: str, receiver: str, received: int = 1) -> dict:
+        return {"sequence": sequence, "theory_mbps": None, "received": received, "mean_ms": 0.25,
+                "transport": "reliable", "sender": sender, "receiver": receiver, "conflate": 0,
+                "scheduling": "normal", "topology": sequence.split(".")[0]}  # fmt: skip
+
+    ways = [("site1", "site2"), ("site2", "site1")]
+    found = [came("mesh.sockets.lan.tcp", *way) for way in ways]
+    found += [came("mesh.sockets.wan.tcp", *way, received=0) for way in ways]
+    found += [came("1-1.tcp-dis.lan.dis", "pub1", "sub1"),
+              came("1-1.tcp-dis.wan.dis", "pub1", "sub1", 0)]  # fmt: skip
+    failed = {"sequence": "1-1.dis-tcp.wan.dis", "state": "failed", "message": "why"}
+    store = SimpleNamespace(run={"executions": [failed]})
+    body = flow_points.connectivity(store, found)
+    tables = dict(zip(body[::2], body[1::2], strict=True))
+    said = {title[len("<h2>Connectivity: ") : -len("</h2>")]: table
+            for title, table in tables.items() if "Connectivity" in title}  # fmt: skip
+    between = "between adapters, through a gateway"
+    assert list(said) == ["sockets, reliable, lan", "sockets, reliable, wan", f"{between}, lan",
+                          f"{between}, wan"]  # fmt: skip
+    for title, table in said.items():
+        assert ("0.25 ms" in table) == title.endswith("lan"), title
+        assert ("NOT: nothing came" in table) == title.endswith("wan"), title
+    assert "NOT: see below" in said[f"{between}, wan"]
+
+
+def test_a_host_receives_no_more_than_its_link_carries():
+    """Of two flows that share one that was over earlier had more of it, and not so much again."""
+    flow = of_a_flow() | {"sequence": "N-1.starling.lan", "sent": 6000, "received": 6000}
+    flows = [flow | {"sender": f"pub{n}", "mbps": 6000 * 9000 * 8e-6 / took}
+             for n, took in enumerate((6.48, 8.64), 1)]  # fmt: skip
+    (found,) = flow_points.points(flows)
+    assert found["host_mbps"] == pytest.approx(2 * 6000 * 9000 * 8e-6 / 8.64)
+
+
+def of_a_flow() -> dict:
+    """One as a run has it: 9000 bytes of a hundred entities."""
+    return flows_between(("starling",), "lan")[118]
+
+
+def test_a_file_of_ones_own_has_a_report():
+    """Whatever its sequences are called; of its hosts nothing is known."""
+    flow = of_a_flow() | {"sequence": "mine", "topology": "", "hosts": "2 systems: a, b"}
+    found = flow_points.points([flow, flow | {"sequence": "other.of.mine", "configuration": 3}])
+    assert [(p["topology"], p["carrier"], p["profile"]) for p in found] == [
+        ("own", "mine", "own"), ("own", "other.of.mine", "own")
+    ]  # fmt: skip
+    assert not any(p["beyond"] or p["limited"] for p in found)
+    assert all(f.statement for _, f in stated(found))
+    assert "mine" in "".join(flow_points.tables(found))
+    assert flow_sections.fragments(found) == flow_sections.emulated([flow]) == []
+    failed = {"sequence": "mine", "state": "failed", "message": "why"}
+    store = SimpleNamespace(run={"executions": [failed]})
+    assert flow_points.connectivity(store, [flow]) == []
+
+
+def test_publishers_that_did_not_hold_their_rate_are_named_and_grey():
+    """What was sent late but sent is no matter; a hundredth that was not is."""
+    flows = [of_a_flow() | {"configuration": n, "sent": sent, "unsent": 10_000 - sent}
+             for n, sent in ((117, 9_900), (118, 9_995), (119, 10_000))]  # fmt: skip
+    found = flow_points.points(flows)
+    assert [p["unheld"] for p in found] == [True, False, False]
+    assert "its rate was not held" in "".join(flow_points.tables(found))
+    (said,) = flow_sections.unheld(found)
+    assert "did not hold their rate in 1-1 starling, lan, 117. What they did send" in said
+    assert flow_sections.unheld(found[1:]) == []
+    figure, axes = flow_figures.plt.subplots()
+    flow_figures._draw(axes, {"x": found}, lambda p: p["configuration"], lambda p: p["p50_ms"],
+                       False)  # fmt: skip
+    grey = [list(line.get_xdata()) for line in axes.lines if line.get_color() == "#888"]
+    assert [at for at in grey if at] == [[117]]
+    assert "Grey: the publisher did not hold its rate (1 points)." in flow_figures._said(
+        {"x": found})  # fmt: skip
+    flow_figures.plt.close(figure)
+
+
+def test_sites_that_this_machine_makes_are_called_emulated():
+    flows = [of_a_flow() | {"sequence": f"1-1.starling.{kind}.starling"}
+             for kind in ("local", "lan-9000", "wan")]  # fmt: skip
+    (said,) = flow_sections.emulated(flows)
+    assert "emulated: network namespaces of this machine" in said and "local" not in said
+    assert "lan-9000: 100 Mbit/s, MTU 9000; wan: 10 Mbit/s, 20 ± 2 ms, loss 0.001." in said
+    assert flow_sections.emulated(flows[:1]) == []
+
+
+def test_lines_join_what_findings_are_computed_from():
+    """What waits in a link's queue is drawn, hollow, and bends no line."""
+    figure, axes = flow_figures.plt.subplots()
+    rates = (10, 20, 60, 120)
+    points = [{"rate": r, "ms": ms, "limited": False, "beyond": ms > 1, "unheld": False}
+              for r in rates for ms in (0.1, 0.1, 0.1, *([400.0] * (r > 20) * 9))]  # fmt: skip
+    points += [{"rate": 240, "ms": 400.0, "limited": True, "beyond": False,
+                "unheld": False}]  # fmt: skip
+    flow_figures._draw(axes, {"x": points}, lambda p: p["rate"], lambda p: p["ms"], True)
+    (line,) = [line for line in axes.lines if line.get_linestyle() == "-"]
+    assert list(line.get_xdata()) == list(rates) and set(line.get_ydata()) == {0.1}
+    drawn = sum(len(line.get_xdata()) for line in axes.lines if line.get_linestyle() == "None")
+    assert drawn == len(points)
+    flow_figures.plt.close(figure)
 
 
 def test_headers_count_where_a_link_is_full():

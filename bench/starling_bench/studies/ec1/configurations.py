@@ -39,9 +39,9 @@ def chosen(only: str) -> list[int]:
     """Numbers as `--only` has them: "40-79,3"; all if empty."""
     found: list[int] = []
     for part in filter(None, only.replace(" ", "").split(",")):
-        low, dash, high = part.partition("-")
-        high = high if dash else low
-        if not (low.isdigit() and high.isdigit() and int(high) < COUNT):
+        low, _, high = (part if "-" in part else f"{part}-{part}").partition("-")
+        digits = part.isascii() and len(part) < 8 and low.isdigit() and high.isdigit()
+        if not (digits and int(low) <= int(high) < COUNT):
             raise BenchError(
                 "STL-EC1-001", f"'{part}' is no range of configurations", "--only",
                 f"give numbers from 0 to {COUNT - 1}, such as 40-79 or 3,5", USAGE,

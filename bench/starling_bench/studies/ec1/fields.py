@@ -21,7 +21,7 @@ class Test(Place):
     configuration: Annotated[int, Field(ge=0, lt=COUNT)] | None = None
     entities: Annotated[int, Field(ge=1, le=65536)] = 1
     rate: Annotated[float, Field(gt=0, le=1e5)] = 10.0
-    payload: Annotated[int, Field(ge=0, le=1 << 30)] = 128
+    payload: Annotated[int, Field(ge=1, le=1 << 30)] = 128
     transport: Literal["reliable", "best_effort"] = "reliable"
     seconds: Seconds = 1.0
     updates: Natural = 0  # of each entity, whatever the seconds: 1 is a test of connectivity

@@ -58,7 +58,7 @@ def stated(found: list[dict]) -> list[tuple[str, Finding]]:
                                itemgetter("rate", "payload", "transport"), "CPUs per ten"),
             )
         ]  # fmt: skip
-        if (rate := PROFILES[profile].get("rate_mbit")) is not None:
+        if (rate := PROFILES.get(profile, {}).get("rate_mbit")) is not None:
             over = [p for p in sets[topology, carrier, profile] if p["host_theory"] > rate]
             said.append((where, findings.every(
                 f"beyond {rate} Mbit/s of a host the link's limit is seen", over,
@@ -78,7 +78,7 @@ def write(store: Store, summaries: list[dict]) -> None:
         f"the machine, {beyond} are beyond the link: no finding is computed from them."
     )
     body = [report.verdict(store, text, lost > 0), *report.notes(store)]
-    body += flow_sections.not_as_named(found)
+    body += flow_sections.marks(found, summaries)
     body += connectivity(store, summaries)
     if found:
         body += _findings(store, found)
