@@ -2,6 +2,7 @@
 small enough to be kept.
 """
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +11,11 @@ import numpy as np
 import pytest
 from browser import PROGRAM, Browser, browser
 from test_browser import CONTRAST, CUT, GROUND, WIDE
+from test_ec1 import wanted
 
+import keep_study
 from starling_bench.store import Store
-from starling_bench.studies.ec1 import STUDY, figures
+from starling_bench.studies.ec1 import STUDY, fields, figures, plans
 from starling_bench.studies.ec1.configurations import COUNT, configuration
 from starling_bench.topologies import TOPOLOGIES
 
@@ -81,6 +84,33 @@ def page(results: Path) -> Iterator[Browser]:
 
 def test_the_report_of_a_whole_campaign_is_small(results):
     assert (results / "report.html").stat().st_size < 3 << 20
+
+
+def test_what_is_kept_of_a_whole_campaign_is_small(tmp_path):
+    """All 480 configurations on both carriers, page, summaries and run together, with a twentieth
+    to spare: figures with all their digits, none of them another's multiple."""
+    draw, summaries = np.random.default_rng(2), []
+    for topology in TOPOLOGIES.values():
+        for carrier in CARRIERS:
+            for n in range(COUNT):
+                name = f"{topology.name}.{carrier}.local.{carrier}"
+                summaries += _of(n, name, topology, "normal", draw)
+    for s in summaries:
+        fixed = ("rate", "theory_mbps", "lag_s")
+        s |= {k: v * draw.uniform(0.5, 1.5) for k, v in s.items()
+              if isinstance(v, float) and k not in fixed}  # fmt: skip
+        s |= {"together": draw.uniform(1, 20), "cpus": "", "bundling": False, "hosts": "",
+              "samples": 1, "pairs": 1, "seconds": 1.0, "spread": True, "tired": 0}  # fmt: skip
+        own = fields.Test(configuration=s["configuration"], topology=s["topology"])
+        s["setting"] = own.model_dump()
+    given = {"tsf": "t", "tsf_text": plans.configurations(wanted()), "notes": []}
+    store = Store.create(tmp_path / "ec1-20260101-000000", STUDY, given)
+    store.write("summary.json", json.dumps(summaries))
+    figures.write(store, summaries)
+    store.close()
+    files = {name: len(data) for name, data in keep_study.kept(store.directory).items()}
+    assert len(summaries) == 2 * (1 + 4 + 4 + 25) * COUNT
+    assert sum(files.values()) < 0.95 * keep_study.MOST, files
 
 
 def test_the_whole_report_has_every_part(results):
