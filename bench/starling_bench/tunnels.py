@@ -63,12 +63,25 @@ async def build(
     inside = [site.address.replace("10.77.", "10.78.") for site in sites]
     make = {"gre": _gre, "vxlan": _vxlan, "wireguard": _wireguard, "wireguard-vxlan": _both}[kind]
     await make(sites, inside, tool, launcher, program, logs)
-    for site, address in zip(sites, inside, strict=True):
+    ethernet = kind != "wireguard"
+    for n, (site, address) in enumerate(zip(sites, inside, strict=True)):
         ip = ("ip", "-n", site.space)
         await tool(*ip, "link", "set", DEVICE, "mtu", str(site.mtu - OVERHEAD[kind]))
+        if ethernet:
+            await tool(*ip, "link", "set", DEVICE, "address", _hardware(n))
         await tool(*ip, "addr", "add", f"{address}/16", "dev", DEVICE)
         await tool(*ip, "link", "set", DEVICE, "up")
+        # Who is where is known beforehand: what asks for it may be lost while keys are agreed on,
+        # and who asked three times in vain gives up.
+        for m, other in enumerate(inside if ethernet else ()):
+            if m != n:
+                await tool(*ip, "neigh", "add", other, "lladdr", _hardware(m), "dev", DEVICE,
+                           "nud", "permanent")  # fmt: skip
     return inside
+
+
+def _hardware(number: int) -> str:
+    return f"02:00:01:00:{number >> 8:02x}:{number & 255:02x}"
 
 
 async def _vxlan(
