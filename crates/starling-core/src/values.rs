@@ -359,6 +359,10 @@ impl fmt::Debug for ValuesBuf {
 
 #[inline(always)]
 fn split<'a>(rest: &mut &'a [u8]) -> Option<(u32, &'a [u8])> {
+    // The end of every run: not for the long way of a number, which would be called for it.
+    if rest.is_empty() {
+        return None;
+    }
     let slot = u32::try_from(unleb(rest)?).ok()?;
     let length = usize::try_from(unleb(rest)?).ok()?;
     if length > rest.len() {
