@@ -108,35 +108,30 @@ fn short_number(from: &mut &[u8]) -> Option<u32> {
 /// A number, if nothing is wrong with it.
 #[inline(always)]
 fn usual_number(from: &mut &[u8]) -> Option<u64> {
-    match from.split_first() {
-        Some((byte, rest)) if *byte < 0x80 => {
-            *from = rest;
-            Some(u64::from(*byte))
+    // By value: what is pointed to by others has to stand in memory.
+    let (number, rest) = match *from {
+        [] => return None,
+        [byte, rest @ ..] if *byte < 0x80 => (u64::from(*byte), rest),
+        // Of a message's number, which every one in time-stamp order has, two or three bytes. Longer ones alone take
+        // a call, which what has been read by then would have to outlive.
+        [low, high, rest @ ..] if *high < 0x80 => (low_bits(*low) | u64::from(*high) << 7, rest),
+        [low, middle, high, rest @ ..] if *high < 0x80 => {
+            let number = low_bits(*low) | low_bits(*middle) << 7 | u64::from(*high) << 14;
+            (number, rest)
         }
-        _ => {
-            // By value: what is pointed to by others has to stand in memory.
-            let (number, rest) = long_number(from)?;
-            *from = rest;
-            Some(number)
-        }
-    }
+        _ => long_number(from)?,
+    };
+    *from = rest;
+    Some(number)
 }
 
-#[inline(never)]
-fn long_number(from: &[u8]) -> Option<(u64, &[u8])> {
-    // Of a message's number, which every one in time-stamp order has, two or three bytes.
-    let mut number = 0;
-    for (place, byte) in from.iter().enumerate().take(4) {
-        number |= u64::from(byte & 0x7f) << (7 * place);
-        if *byte < 0x80 {
-            return Some((number, &from[place + 1..]));
-        }
-    }
-    longer_number(from)
+#[inline(always)]
+fn low_bits(byte: u8) -> u64 {
+    u64::from(byte & 0x7f)
 }
 
 #[cold]
-fn longer_number(from: &[u8]) -> Option<(u64, &[u8])> {
+fn long_number(from: &[u8]) -> Option<(u64, &[u8])> {
     let mut reader = Reader::new(from);
     let number = reader.long_number().ok()?;
     Some((number, reader.0))

@@ -162,12 +162,12 @@ impl State {
     /// Makes of `kept`, the one before, the next callback, if it is one as most are; else first [`Self::look_further`].
     #[inline(always)]
     pub(crate) fn next_plain(&mut self, kept: &mut Option<PlainCallback>) -> bool {
-        let Some(first) = self.pending.batches.front_mut() else {
-            return self.lrc.next_plain(kept);
-        };
         if self.lrc.has_queue() {
-            return self.lrc.next_plain(kept);
+            return self.next_of_queue(kept);
         }
+        let Some(first) = self.pending.batches.front_mut() else {
+            return self.next_of_queue(kept);
+        };
         let bytes = first.batch.bytes();
         let Some((data, used)) = bytes.get(first.taken..).and_then(read_plain) else {
             return false;
@@ -182,6 +182,12 @@ impl State {
             self.pass_on();
         }
         true
+    }
+
+    /// A function of its own: what goes the one way and the other have too much in hand for one.
+    #[inline(never)]
+    fn next_of_queue(&mut self, kept: &mut Option<PlainCallback>) -> bool {
+        self.lrc.next_plain(kept)
     }
 
     /// Takes of what was left until something waits in the queue; whether anything was left.
