@@ -186,17 +186,39 @@ impl RingWriter {
         length: usize,
         encode: impl FnOnce(&mut [u8]),
     ) -> Result<(), Full> {
-        assert!(to.and(self.attached) == to, "all are attached");
-        let end = self.tail + record_bytes(length as u64);
-        if end > self.limit || length as u64 > self.part_max || !self.is_whole() {
+        if !self.takes(to, length) {
             return self.put_with_care(to, length, encode);
         }
         self.put_record(to, WHOLE, length, encode);
         Ok(())
     }
 
+    /// The same of a frame for which there is room anyway, as there mostly is: whether it was put. Else nothing is
+    /// done: [`put`](Self::put) it.
+    #[inline(always)]
+    pub fn put_at_once(
+        &mut self,
+        to: Seats,
+        length: usize,
+        encode: impl FnOnce(&mut [u8]),
+    ) -> bool {
+        let takes = self.takes(to, length);
+        if takes {
+            self.put_record(to, WHOLE, length, encode);
+        }
+        takes
+    }
+
+    /// Whether there is room for a frame without another look at the readers.
+    #[inline(always)]
+    fn takes(&self, to: Seats, length: usize) -> bool {
+        assert!(to.and(self.attached) == to, "all are attached");
+        let end = self.tail + record_bytes(length as u64);
+        end <= self.limit && length as u64 <= self.part_max && self.is_whole()
+    }
+
     /// It fits.
-    #[inline]
+    #[inline(always)]
     fn put_record(&mut self, to: Seats, kind: u64, length: usize, fill: impl FnOnce(&mut [u8])) {
         let [low, high] = to.words();
         let head = [length as u64 | kind << 32, low, high];

@@ -190,15 +190,16 @@ impl Shared {
         }
         let seats = self.last.1;
         if self.last.2 {
-            self.put_aside(to, stream, &DataFrame::new(data));
+            self.put_aside(to, stream, data);
         }
         if seats.is_empty() {
             return;
         }
         let frame = data.frame(&mut self.head);
         let encode = |mut slot: &mut [u8]| frame.put_into(&mut slot);
-        if !self.waiting.is_empty() || self.ring.put(seats, frame.bytes(), encode).is_err() {
-            self.put_later(seats, &DataFrame::new(data));
+        // Behind what waits for room, and where there may be none, it goes another way: this one is short.
+        if !self.waiting.is_empty() || !self.ring.put_at_once(seats, frame.bytes(), encode) {
+            self.put_with_care(seats, data);
         }
     }
 
@@ -212,18 +213,24 @@ impl Shared {
     }
 
     #[cold]
-    fn put_later<V: Run>(&mut self, seats: Seats, frame: &DataFrame<'_, V>) {
-        self.waiting.push_back((seats, bytes_of(frame)));
+    #[inline(never)]
+    fn put_with_care<'a>(&mut self, seats: Seats, data: &impl Framed<'a>) {
+        let frame = DataFrame::new(data);
+        let encode = |mut slot: &mut [u8]| frame.put_into(&mut slot);
+        if !self.waiting.is_empty() || self.ring.put(seats, frame.bytes(), encode).is_err() {
+            self.waiting.push_back((seats, bytes_of(&frame)));
+        }
     }
 
     #[cold]
     #[inline(never)]
-    fn put_aside<V: Run>(
+    fn put_aside<'a>(
         &mut self,
         to: &[FederateHandle],
         stream: &mut LinkWriter,
-        frame: &DataFrame<'_, V>,
+        data: &impl Framed<'a>,
     ) {
+        let frame = DataFrame::new(data);
         // Who is not there any more gets nothing.
         for at in 0..self.peers.len() {
             let peer = &mut self.peers[at];
@@ -231,7 +238,7 @@ impl Shared {
                 continue;
             }
             let Some(backlog) = &mut peer.backlog else {
-                relay(stream, peer.place.mark, bytes_of(frame));
+                relay(stream, peer.place.mark, bytes_of(&frame));
                 continue;
             };
             backlog.push(frame.bytes(), |run| frame.put_into(run));
