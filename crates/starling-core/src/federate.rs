@@ -710,12 +710,15 @@ pub(crate) fn hand_out_plainly<'a, S: Sink + ?Sized, T: Given>(
         return;
     }
     counters.sent += 1;
-    match log.path_to_all(to) {
-        Some(path) => send.put_plain(&PlainOut { to, path, data }),
-        None => {
-            let send = &mut |frame: DataOut<'_>| send.put(frame);
-            send_apart(log, to, data.to_sent(), send);
-        }
+    let to_all = log.path_to_all(to);
+    // Made where it stays, whichever way it goes: to move it takes as long as to make it.
+    let path = to_all.unwrap_or(DataPath::Executive);
+    let frame = PlainOut { to, path, data };
+    if to_all.is_some() {
+        send.put_plain(&frame);
+    } else {
+        let send = &mut |frame: DataOut<'_>| send.put(frame);
+        send_apart(log, to, frame.data.to_sent(), send);
     }
 }
 
