@@ -35,11 +35,11 @@ pub struct Bundle {
     due: Option<Instant>,
     /// The link took only part of what was written: not tried again before so many bytes wait.
     blocked: Option<usize>,
-    /// Messages since the time was last asked for.
+    /// So many messages may join before the time is asked for again: 0 unless it waits, was timed, and is not blocked.
     untimed: u32,
 }
 
-/// A bundle that waits asks for the time with each of so many messages; in between whoever woke for
+/// A bundle that waits asks for the time once in so many messages; in between whoever woke for
 /// its `due` writes it.
 const UNTIMED_MAX: u32 = 16;
 
@@ -59,9 +59,8 @@ impl Bundle {
     /// enough, which is what is mostly to be said. Else nothing is changed: ask [`Bundle::appended_untimed`].
     #[inline(always)]
     pub fn goes_on(&mut self, pending: usize) -> bool {
-        let waits = self.due.is_some() && self.flushed.is_some() && self.blocked.is_none();
-        let goes_on = waits && pending < self.rule.bytes && self.untimed < UNTIMED_MAX;
-        self.untimed += u32::from(goes_on);
+        let goes_on = self.untimed > 0 && pending < self.rule.bytes;
+        self.untimed -= u32::from(goes_on);
         goes_on
     }
 
@@ -75,11 +74,8 @@ impl Bundle {
         if pending >= self.rule.bytes {
             return Some(true);
         }
-        if self.due.is_none() || self.flushed.is_none() || self.untimed == UNTIMED_MAX {
-            self.untimed = 0;
-            return None;
-        }
-        self.untimed += 1;
+        let left = self.untimed.checked_sub(1)?;
+        self.untimed = left;
         Some(false)
     }
 
@@ -93,6 +89,7 @@ impl Bundle {
             return true;
         }
         let due = *self.due.get_or_insert(now + self.rule.age);
+        self.untimed = UNTIMED_MAX;
         now >= due
     }
 
@@ -106,6 +103,7 @@ impl Bundle {
         self.flushed = Some(now);
         self.due = None;
         self.blocked = None;
+        self.untimed = 0;
     }
 
     /// Some of what waited was written, `pending` bytes were not: the rest is written when the
@@ -113,6 +111,7 @@ impl Bundle {
     pub fn blocked(&mut self, pending: usize) {
         self.due = None;
         self.blocked = Some(pending + self.rule.bytes);
+        self.untimed = 0;
     }
 
     /// Whether the last write found no room for all.
@@ -125,6 +124,7 @@ impl Bundle {
     /// the link is not idle.
     pub fn turned(&mut self) {
         self.flushed = None;
+        self.untimed = 0;
     }
 }
 
@@ -171,9 +171,12 @@ mod tests {
         for _ in 0..UNTIMED_MAX {
             assert_eq!(bundle.appended_untimed(20), Some(false));
         }
+        assert!(!bundle.goes_on(20), "as it is asked on the shortest way");
         assert_eq!(bundle.appended_untimed(20), None, "may be old");
-        assert_eq!(bundle.appended_untimed(20), Some(false));
+        assert!(!bundle.appended(20, start + us(10)));
+        assert!(bundle.goes_on(20) && !bundle.goes_on(1000));
         bundle.turned();
+        assert!(!bundle.goes_on(20));
         assert_eq!(bundle.appended_untimed(20), None, "an answer");
         assert!(bundle.appended(20, start + us(11)));
         bundle.blocked(10);
