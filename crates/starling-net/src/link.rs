@@ -506,7 +506,7 @@ impl LinkWriter {
     }
 
     /// Bytes that wait to be written.
-    #[inline]
+    #[inline(always)]
     pub fn pending(&self) -> usize {
         let records = self.way.records.as_ref().map_or(0, |(_, r)| r.pending());
         self.unsent() + records
