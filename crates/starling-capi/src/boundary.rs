@@ -4,6 +4,7 @@ use crate::types::{
     StarlingAmbassador, StarlingHandles, StarlingStatus, StarlingText, list, refused,
 };
 use starling::{Exception, RtiAmbassador, Service};
+use std::any::Any;
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -68,21 +69,38 @@ pub(crate) fn keep_handles(handles: impl Iterator<Item = u32>) -> StarlingHandle
 
 /// Runs `work`; an exception or a panic becomes a status and a message.
 pub(crate) fn guarded(work: impl FnOnce() -> Result<(), Exception>) -> StarlingStatus {
-    let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let what = panic.downcast_ref::<String>().map(String::as_str);
-        let what = what.or(panic.downcast_ref::<&str>().copied());
-        Err(refused(format!(
-            "a bug in the RTI: {}",
-            what.unwrap_or("?")
-        )))
-    });
-    match result {
+    let result = catch_unwind(AssertUnwindSafe(work));
+    match result.unwrap_or_else(|panic| Err(panicked(panic))) {
         Ok(()) => 0,
-        Err(exception) => {
-            TEXT.replace(exception.message);
-            exception.kind as StarlingStatus
-        }
+        Err(exception) => told(exception),
     }
+}
+
+/// Runs `quickly`, the way of most calls; where that says no, and has done nothing, `closely`. That is to be a
+/// function of its own, lest what exceptions need be at hand on the way of most.
+#[inline(always)]
+pub(crate) fn guarded_quickly(
+    quickly: impl FnOnce() -> bool,
+    closely: impl FnOnce() -> StarlingStatus,
+) -> StarlingStatus {
+    match catch_unwind(AssertUnwindSafe(quickly)) {
+        Ok(true) => 0,
+        Ok(false) => closely(),
+        Err(panic) => told(panicked(panic)),
+    }
+}
+
+#[cold]
+fn panicked(panic: Box<dyn Any + Send>) -> Exception {
+    let what = panic.downcast_ref::<String>().map(String::as_str);
+    let what = what.or(panic.downcast_ref::<&str>().copied());
+    refused(format!("a bug in the RTI: {}", what.unwrap_or("?")))
+}
+
+/// Keeps an exception's message; its status.
+fn told(exception: Exception) -> StarlingStatus {
+    TEXT.replace(exception.message);
+    exception.kind as StarlingStatus
 }
 
 /// Names the service where its arguments cannot be read.

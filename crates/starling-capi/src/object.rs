@@ -1,8 +1,8 @@
 //! The services that send values, by hand: nothing is copied or allocated on their way.
 
-use crate::boundary::{Out, guarded, living, named};
+use crate::boundary::{Out, guarded, guarded_quickly, living, named};
 use crate::types::{
-    StarlingAmbassador, StarlingBytes, StarlingStatus, StarlingTime, StarlingValue, list,
+    StarlingAmbassador, StarlingBytes, StarlingStatus, StarlingTime, StarlingValue, list, readable,
 };
 use starling::{
     AttributeHandle, Exception, Given, InteractionClassHandle, LogicalTime, ObjectInstanceHandle,
@@ -18,18 +18,14 @@ const FEW: usize = 16;
 pub(crate) struct Readable<H>(StarlingValue, PhantomData<H>);
 
 impl<H> Readable<H> {
-    /// Looks at each of a list.
+    /// These, each of which was looked at.
     ///
     /// # Safety
-    /// The crate's rules for pointers, for what each points to.
+    /// The bytes of each can be read.
     #[inline(always)]
-    unsafe fn all(values: &[StarlingValue]) -> Result<&[Self], Exception> {
-        for value in values {
-            // SAFETY: the caller keeps the rules.
-            unsafe { value.value.read("values") }?;
-        }
+    unsafe fn these(values: &[StarlingValue]) -> &[Self] {
         // SAFETY: it is of one form with what it is made of, and lives as long.
-        Ok(unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len()) })
+        unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len()) }
     }
 
     #[inline(always)]
@@ -38,7 +34,7 @@ impl<H> Readable<H> {
         if size == 0 {
             return &[];
         }
-        // SAFETY: `all` has looked at it, and nobody changes it while the list is borrowed, by the crate's rules.
+        // SAFETY: who made this has looked at it, and nobody changes it while the list is borrowed, by the crate's rules.
         unsafe { std::slice::from_raw_parts(data, size) }
     }
 }
@@ -89,10 +85,33 @@ pub(crate) unsafe fn with_values<H>(
         // SAFETY: what `values` and `tag` point to stays as it is during this call, by the same rules.
         let (values, tag) = named(service, || unsafe {
             let values = list(&values, count, "values")?;
-            Ok((Readable::all(values)?, tag.read("tag")?))
+            for value in values {
+                value.value.read("values")?;
+            }
+            Ok((Readable::these(values), tag.read("tag")?))
         })?;
         work(rti, values, tag)
     })
+}
+
+/// The ambassador, values where they stand, and a tag. None: something can't be read; [`with_values`] says what.
+///
+/// # Safety
+/// The crate's rules for pointers.
+#[inline(always)]
+unsafe fn given<'a, H>(
+    ambassador: &'a *const StarlingAmbassador,
+    (values, count): (&'a *const StarlingValue, usize),
+    tag: &'a StarlingBytes,
+) -> Option<(&'a RtiAmbassador, &'a [Readable<H>], &'a [u8])> {
+    // SAFETY: the caller keeps the rules.
+    unsafe {
+        let ambassador = ambassador.as_ref()?;
+        let values = readable(values, count)?;
+        let all = values.iter().all(|value| value.value.readable().is_some());
+        let values = all.then(|| Readable::these(values))?;
+        Some((&ambassador.rti, values, tag.readable()?))
+    }
 }
 
 /// Runs `work` with values as the library takes them where they are not as most.
@@ -130,6 +149,31 @@ pub unsafe extern "C" fn starling_update_attribute_values(
     values_count: usize,
     tag: StarlingBytes,
 ) -> StarlingStatus {
+    let quickly = || {
+        // SAFETY: the caller keeps the rules.
+        let given = unsafe { given::<AttributeHandle>(&ambassador, (&values, values_count), &tag) };
+        given.is_some_and(|(rti, values, tag)| {
+            rti.update_plainly(ObjectInstanceHandle(instance), values, tag)
+        })
+    };
+    guarded_quickly(quickly, || {
+        // SAFETY: as above.
+        unsafe { update_closely(ambassador, instance, values, values_count, tag) }
+    })
+}
+
+/// An update that is not as most are, or with which something is wrong.
+///
+/// # Safety
+/// The crate's rules for pointers.
+#[inline(never)]
+unsafe fn update_closely(
+    ambassador: *const StarlingAmbassador,
+    instance: u64,
+    values: *const StarlingValue,
+    values_count: usize,
+    tag: StarlingBytes,
+) -> StarlingStatus {
     let (service, instance) = (
         Service::UpdateAttributeValues,
         ObjectInstanceHandle(instance),
@@ -138,9 +182,6 @@ pub unsafe extern "C" fn starling_update_attribute_values(
     // SAFETY: the caller keeps the rules.
     unsafe {
         with_values::<AttributeHandle>(service, ambassador, values, tag, |rti, values, tag| {
-            if rti.update_plainly(instance, values, tag) {
-                return Ok(());
-            }
             with_pairs(values, |values| rti.update_closely(instance, values, tag))
         })
     }
@@ -162,17 +203,39 @@ pub unsafe extern "C" fn starling_send_interaction(
     values_count: usize,
     tag: StarlingBytes,
 ) -> StarlingStatus {
+    let quickly = || {
+        // SAFETY: the caller keeps the rules.
+        let given = unsafe { given::<ParameterHandle>(&ambassador, (&values, values_count), &tag) };
+        given.is_some_and(|(rti, values, tag)| {
+            rti.send_plainly(InteractionClassHandle::from_raw(class_), values, tag)
+        })
+    };
+    guarded_quickly(quickly, || {
+        // SAFETY: as above.
+        unsafe { send_closely(ambassador, class_, values, values_count, tag) }
+    })
+}
+
+/// An interaction that is not as most are, or with which something is wrong.
+///
+/// # Safety
+/// The crate's rules for pointers.
+#[inline(never)]
+unsafe fn send_closely(
+    ambassador: *const StarlingAmbassador,
+    class: u32,
+    values: *const StarlingValue,
+    values_count: usize,
+    tag: StarlingBytes,
+) -> StarlingStatus {
     let (service, class) = (
         Service::SendInteraction,
-        InteractionClassHandle::from_raw(class_),
+        InteractionClassHandle::from_raw(class),
     );
     let values = (values, values_count);
     // SAFETY: the caller keeps the rules.
     unsafe {
         with_values::<ParameterHandle>(service, ambassador, values, tag, |rti, values, tag| {
-            if rti.send_plainly(class, values, tag) {
-                return Ok(());
-            }
             with_pairs(values, |values| rti.send_closely(class, values, tag))
         })
     }

@@ -319,6 +319,16 @@ impl StarlingBytes {
         // SAFETY: the caller vouches for it.
         unsafe { list(&self.data, self.size, name) }
     }
+
+    /// The same; none: it can't be read.
+    ///
+    /// # Safety
+    /// As for [`list`].
+    #[inline(always)]
+    pub(crate) unsafe fn readable(&self) -> Option<&[u8]> {
+        // SAFETY: the caller vouches for it.
+        unsafe { readable(&self.data, self.size) }
+    }
 }
 
 /// The argument `name`, an array.
@@ -332,14 +342,25 @@ pub(crate) unsafe fn list<'a, T>(
     size: usize,
     name: &str,
 ) -> Result<&'a [T], Exception> {
+    // SAFETY: the caller vouches for it.
+    let list = unsafe { readable(data, size) };
+    list.ok_or_else(|| no_list(data.is_null(), size, name))
+}
+
+/// The same; none: it can't be read.
+///
+/// # Safety
+/// As for [`list`].
+#[inline(always)]
+pub(crate) unsafe fn readable<T>(data: &*const T, size: usize) -> Option<&[T]> {
     if size == 0 {
-        return Ok(&[]);
+        return Some(&[]);
     }
     if data.is_null() || !data.is_aligned() || size > isize::MAX as usize / size_of::<T>() {
-        return Err(no_list(data.is_null(), size, name));
+        return None;
     }
     // SAFETY: not null, aligned, not too large, and the caller vouches for the rest.
-    Ok(unsafe { std::slice::from_raw_parts(*data, size) })
+    Some(unsafe { std::slice::from_raw_parts(*data, size) })
 }
 
 #[cold]
