@@ -145,13 +145,6 @@ impl<T> Clone for Listed<'_, T> {
 impl<T> Copy for Listed<'_, T> {}
 
 impl<'a, T: Given> Listed<'a, T> {
-    #[inline(always)]
-    pub(crate) fn new(slots: &'a [u32], values: &'a [T]) -> Self {
-        let both = slots.iter().zip(values);
-        let bytes = both.map(|(slot, given)| value_bytes(*slot, given.value().len()));
-        Listed::of_bytes(slots, values, bytes.sum())
-    }
-
     /// `bytes`: the sum of [`value_bytes`] over all.
     #[inline(always)]
     pub(crate) fn of_bytes(slots: &'a [u32], values: &'a [T], bytes: usize) -> Self {
@@ -234,7 +227,7 @@ impl Run for ValuesOut<'_> {
 }
 
 /// What a value takes in a run.
-#[inline]
+#[inline(always)]
 pub(crate) fn value_bytes(slot: u32, length: usize) -> usize {
     match (slot, length) {
         (0..0x80, 0..0x80) => 2 + length,

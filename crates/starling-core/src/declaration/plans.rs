@@ -4,6 +4,7 @@
 use super::Declarations;
 use super::routes::{SlotSet, of_class};
 use crate::message::LogIndex;
+use crate::values::value_bytes;
 use crate::{
     AttributeHandle, FederateHandle, Given, InteractionClassHandle, ObjectClassHandle,
     ParameterHandle,
@@ -60,20 +61,36 @@ fn place<T: Given>(values: &[T], number: fn(T::Handle) -> u32) -> usize {
     (first as usize ^ values.len()) % PLANS
 }
 
+/// The plan of these values, and what their run takes.
 #[inline(always)]
 fn known<'a, H: Copy + PartialEq, T: Given<Handle = H>>(
     list: &'a [Option<Box<[Plan<H>; PLANS]>>],
     (class, made_of): (u32, u64),
     values: &[T],
     number: fn(H) -> u32,
-) -> Option<&'a Plan<H>> {
+) -> Option<(&'a Plan<H>, usize)> {
     let plan = &list.get(class as usize)?.as_deref()?[place(values, number)];
-    let same = plan.made_of == made_of && plan.handles.len() == values.len();
-    let mut both = plan.handles.iter().zip(values);
-    (same && both.all(|(handle, given)| *handle == given.handle())).then_some(plan)
+    if plan.made_of != made_of || plan.handles.len() != values.len() {
+        return None;
+    }
+    let mut bytes = 0;
+    for ((handle, slot), given) in plan.handles.iter().zip(&plan.slots).zip(values) {
+        if *handle != given.handle() {
+            return None;
+        }
+        bytes += value_bytes(*slot, given.value().len());
+    }
+    Some((plan, bytes))
 }
 
 impl<H: Copy> Plan<H> {
+    /// What the run of values takes that it was made of.
+    fn run_bytes(&self, values: &[impl Given<Handle = H>]) -> usize {
+        let both = self.slots.iter().zip(values);
+        both.map(|(slot, given)| value_bytes(*slot, given.value().len()))
+            .sum()
+    }
+
     fn fill(
         &mut self,
         made_of: u64,
@@ -96,13 +113,13 @@ impl Declarations {
         self.subscribed.changes + self.plans.published + 1
     }
 
-    /// The plan of an update, if there is one.
+    /// The plan of an update, if there is one, and what the run of its values takes.
     #[inline(always)]
     pub(crate) fn planned_update(
         &self,
         class: ObjectClassHandle,
         values: &[impl Given<Handle = AttributeHandle>],
-    ) -> Option<&Plan<AttributeHandle>> {
+    ) -> Option<(&Plan<AttributeHandle>, usize)> {
         let of = (class.raw(), self.made_of());
         known(&self.plans.updates, of, values, AttributeHandle::raw)
     }
@@ -115,7 +132,7 @@ impl Declarations {
         applied: LogIndex,
         class: ObjectClassHandle,
         values: &[impl Given<Handle = AttributeHandle>],
-    ) -> Option<&Plan<AttributeHandle>> {
+    ) -> Option<(&Plan<AttributeHandle>, usize)> {
         let known = model.object_class(class)?;
         let slot = |attribute| known.slot(attribute).filter(|slot| *slot < 64);
         let handles = values.iter().map(Given::handle);
@@ -134,16 +151,17 @@ impl Declarations {
         let plans = of_class(&mut self.plans.updates, class.raw(), Default::default);
         let plan = &mut plans[place(values, AttributeHandle::raw)];
         plan.fill(made_of, values, slots, to);
-        Some(plan)
+        let bytes = plan.run_bytes(values);
+        Some((&*plan, bytes))
     }
 
-    /// The plan of an interaction, if there is one.
+    /// The plan of an interaction, if there is one, and what the run of its values takes.
     #[inline(always)]
     pub(crate) fn planned_interaction(
         &self,
         class: InteractionClassHandle,
         values: &[impl Given<Handle = ParameterHandle>],
-    ) -> Option<&Plan<ParameterHandle>> {
+    ) -> Option<(&Plan<ParameterHandle>, usize)> {
         let of = (class.raw(), self.made_of());
         known(&self.plans.interactions, of, values, ParameterHandle::raw)
     }
@@ -156,7 +174,7 @@ impl Declarations {
         applied: LogIndex,
         class: &InteractionClass,
         values: &[impl Given<Handle = ParameterHandle>],
-    ) -> Option<&Plan<ParameterHandle>> {
+    ) -> Option<(&Plan<ParameterHandle>, usize)> {
         if !self.publishes_interaction(class.handle) {
             return None;
         }
@@ -179,6 +197,7 @@ impl Declarations {
         );
         let plan = &mut plans[place(values, ParameterHandle::raw)];
         plan.fill(made_of, values, slots, to);
-        Some(plan)
+        let bytes = plan.run_bytes(values);
+        Some((&*plan, bytes))
     }
 }

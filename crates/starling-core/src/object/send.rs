@@ -13,7 +13,7 @@ use crate::values::value_bytes;
 use crate::{
     AttributeHandle, DataOut, Exception, Federate, FederateHandle, Given, InteractionClassHandle,
     Listed, LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, Order,
-    ParameterHandle, Run, Transportation, Values, ValuesBuf, ValuesOut,
+    ParameterHandle, Transportation, Values, ValuesBuf, ValuesOut,
 };
 use starling_fom::ObjectClass;
 
@@ -94,8 +94,8 @@ impl Federate {
             return None;
         }
         let class = known.registered_class;
-        let plan = match self.declarations.planned_update(class, values) {
-            Some(plan) => plan,
+        let (plan, run) = match self.declarations.planned_update(class, values) {
+            Some(planned) => planned,
             None => {
                 let applied = self.log.applied();
                 self.declarations
@@ -113,8 +113,8 @@ impl Federate {
                 Some(self.time.stamp(time, order))
             }
         };
-        let list = Listed::new(&plan.slots, values);
-        let bytes = list.bytes() + tag.len();
+        let list = Listed::of_bytes(&plan.slots, values, run);
+        let bytes = run + tag.len();
         if !fits(&self.federation, self.frame_bytes_max, bytes) {
             return None;
         }
@@ -432,8 +432,8 @@ impl Federate {
         if self.mom.serves(class) {
             return None;
         }
-        let plan = match self.declarations.planned_interaction(class, values) {
-            Some(plan) => plan,
+        let (plan, run) = match self.declarations.planned_interaction(class, values) {
+            Some(planned) => planned,
             None => {
                 let applied = self.log.applied();
                 self.declarations
@@ -453,8 +453,8 @@ impl Federate {
                 Some(self.time.stamp(time, order))
             }
         };
-        let list = Listed::new(&plan.slots, values);
-        let bytes = list.bytes() + tag.len();
+        let list = Listed::of_bytes(&plan.slots, values, run);
+        let bytes = run + tag.len();
         if !fits(&self.federation, self.frame_bytes_max, bytes) {
             return None;
         }
