@@ -371,7 +371,7 @@ impl Replica {
 
     /// As [`Ordering::is_next`].
     #[inline(always)]
-    pub(crate) fn is_next(&self, sender: FederateHandle, after: After) -> bool {
+    pub(crate) fn is_next(&mut self, sender: FederateHandle, after: After) -> bool {
         self.order.is_next(sender, after)
     }
 

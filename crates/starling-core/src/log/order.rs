@@ -106,6 +106,9 @@ pub(crate) struct Ordering {
     ahead_bytes: usize,
     /// Senders of which frames are held; none in steady state.
     pub(super) holding: BTreeSet<FederateHandle>,
+    /// Whose frame was next last, and its requests by then; nothing of it is held. All that is read together is mostly
+    /// one sender's.
+    recent: Option<(FederateHandle, RequestNumber)>,
     held_bytes_max: usize,
 }
 
@@ -138,6 +141,7 @@ impl Ordering {
             ahead: Vec::new(),
             ahead_bytes: 0,
             holding: BTreeSet::new(),
+            recent: None,
             held_bytes_max: HELD_BYTES_MAX,
         }
     }
@@ -218,9 +222,22 @@ impl Ordering {
     /// Whether a frame of this sender's, in receive order, is to be handled now, and none of the sender's
     /// waits. One of which this is not said may be to be handled, too.
     #[inline(always)]
-    pub(crate) fn is_next(&self, sender: FederateHandle, after: After) -> bool {
-        let next = |s: &Sender| s.held.is_empty() && ready(s, self.applied, &after);
-        after.index >= self.epoch && self.senders.get(&sender).is_some_and(next)
+    pub(crate) fn is_next(&mut self, sender: FederateHandle, after: After) -> bool {
+        if after.index < self.epoch || after.index > self.applied {
+            return false;
+        }
+        match self.recent {
+            Some((recent, requests)) if recent == sender && after.requests <= requests => true,
+            _ => self.is_next_of(sender, after.requests),
+        }
+    }
+
+    /// The same of one for which the log has got far enough.
+    #[inline(never)]
+    fn is_next_of(&mut self, sender: FederateHandle, requests: RequestNumber) -> bool {
+        let known = self.senders.get(&sender).filter(|s| s.held.is_empty());
+        self.recent = known.map(|s| (sender, s.requests));
+        known.is_some_and(|s| s.requests >= requests)
     }
 
     /// The same of one in time-stamp order, which comes by the executive, after all that it is to come after.
@@ -272,6 +289,7 @@ impl Ordering {
             )));
         }
         sender.held.put((data.to_owned(), path), applied);
+        self.recent = None;
         self.holding.insert(data.sender);
         Ok(Now::Wait)
     }
@@ -287,6 +305,7 @@ impl Ordering {
         if let Some(sender) = self.senders.get_mut(&data.sender) {
             sender.until = until;
             sender.held.put_first((data.to_owned(), DataPath::Direct));
+            self.recent = None;
             self.holding.insert(data.sender);
         }
     }
@@ -354,6 +373,7 @@ impl Ordering {
     /// `peer` is no longer a member: what is still held of it goes; returns how many frames.
     pub(crate) fn forget(&mut self, peer: FederateHandle) -> usize {
         self.holding.remove(&peer);
+        self.recent = None;
         let held = self.senders.remove(&peer).map(|s| s.held);
         held.map_or(0, |mut held| {
             let frames = held.take_all();
@@ -551,6 +571,46 @@ mod tests {
             assert!(matches!(ordering.next(), Some(Ordered::Data(..))));
             assert_eq!(ordering.next(), None);
         }
+    }
+
+    #[test]
+    fn a_frame_is_next_as_long_as_its_sender_is_there_and_nothing_of_it_waits() {
+        let mut ordering = ordering();
+        let after = |requests, index| After {
+            requests: RequestNumber(requests),
+            index: LogIndex(index),
+        };
+        for _ in 0..2 {
+            assert!(ordering.is_next(SENDER, after(0, 5)));
+            assert!(!ordering.is_next(SENDER, after(1, 5)));
+            assert!(!ordering.is_next(SENDER, after(0, 6)));
+            assert!(!ordering.is_next(FederateHandle(3), after(0, 5)));
+        }
+        assert!(ordering.is_next(SENDER, after(0, 5)));
+        hold(&mut ordering, 6, 1).unwrap();
+        assert!(!ordering.is_next(SENDER, after(0, 5)), "the other is first");
+        let mark = Watermark {
+            index: LogIndex(6),
+            requests: vec![(SENDER, RequestNumber(1))],
+        };
+        ordering.watermark(mark).unwrap();
+        let Some(Ordered::Data(data, _)) = ordering.next() else {
+            panic!("its turn has come");
+        };
+        assert!(ordering.is_next(SENDER, after(1, 6)));
+        ordering.hold_back(&data.borrow(), RequestNumber(1));
+        assert!(!ordering.is_next(SENDER, after(1, 6)), "it is held back");
+        ordering.take_ahead();
+        assert!(ordering.is_next(SENDER, after(1, 6)));
+        ordering.begin_epoch(LogIndex(7));
+        assert!(
+            !ordering.is_next(SENDER, after(1, 6)),
+            "of the epoch before"
+        );
+        ordering.applied = LogIndex(7);
+        assert!(ordering.is_next(SENDER, after(1, 7)));
+        ordering.forget(SENDER);
+        assert!(!ordering.is_next(SENDER, after(1, 7)));
     }
 
     /// A restore may give such a handle to somebody again, of whom this has come.
