@@ -285,9 +285,12 @@ pub unsafe extern "C" fn starling_update_attribute_values_at(
     unsafe {
         with_values::<AttributeHandle>(service, ambassador, values, tag, |rti, values, tag| {
             let (time, out) = timed(rti, service, time, &result)?;
-            let sent = with_pairs(values, |values| {
-                rti.update_attribute_values_at(instance, values, tag, time)
-            })?;
+            let sent = match rti.update_plainly_at(instance, values, tag, time) {
+                Some(sent) => sent,
+                None => with_pairs(values, |values| {
+                    rti.update_closely_at(instance, values, tag, time)
+                })?,
+            };
             out.write(sent.0);
             Ok(())
         })
@@ -322,9 +325,12 @@ pub unsafe extern "C" fn starling_send_interaction_at(
     unsafe {
         with_values::<ParameterHandle>(service, ambassador, values, tag, |rti, values, tag| {
             let (time, out) = timed(rti, service, time, &result)?;
-            let sent = with_pairs(values, |values| {
-                rti.send_interaction_at(class, values, tag, time)
-            })?;
+            let sent = match rti.send_plainly_at(class, values, tag, time) {
+                Some(sent) => sent,
+                None => with_pairs(values, |values| {
+                    rti.send_closely_at(class, values, tag, time)
+                })?,
+            };
             out.write(sent.0);
             Ok(())
         })
