@@ -115,34 +115,27 @@ private:
     std::vector<StarlingAttributeRegions> list_;
 };
 
-/// Values as the C ABI takes them: on the stack if few.
-class Values {
-public:
-    template <class Map> explicit Values(Map const &map) : count_(map.size()) {
-        StarlingValue *to = few_;
-        if (count_ > few) {
-            many_.reset(new StarlingValue[count_]);
-            to = many_.get();
-        }
-        data_ = to;
-        auto value = map.begin();
-        for (size_t left = count_; left != 0; ++to) {
-            *to = {number(value->first), bytes(value->second)};
-            // Behind the last one there is nothing to be found, which takes longest.
-            if (--left != 0)
-                ++value;
-        }
+/// Calls `send` with values as the C ABI takes them: on the stack if few, apart from what else stands there, since a
+/// call may have written to what it is given a part of.
+template <class Map, class Send>
+__attribute__((always_inline)) inline void withValues(Map const &map, Send const &send) {
+    size_t const count = map.size();
+    StarlingValue few[16];
+    std::unique_ptr<StarlingValue[]> many;
+    StarlingValue *values = few;
+    if (count > sizeof few / sizeof *few) {
+        many.reset(new StarlingValue[count]);
+        values = many.get();
     }
-    Values(Values const &) = delete;
-    StarlingValue const *data() const { return data_; }
-    size_t size() const { return count_; }
-
-private:
-    static size_t const few = 16;
-    StarlingValue few_[few];
-    std::unique_ptr<StarlingValue[]> many_;
-    StarlingValue const *data_;
-    size_t count_;
-};
+    StarlingValue *to = values;
+    auto value = map.begin();
+    for (size_t left = count; left != 0; ++to) {
+        *to = {number(value->first), bytes(value->second)};
+        // Behind the last one there is nothing to be found, which takes longest.
+        if (--left != 0)
+            ++value;
+    }
+    send(static_cast<StarlingValue const *>(values), count);
+}
 
 }

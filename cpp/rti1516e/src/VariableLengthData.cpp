@@ -148,7 +148,9 @@ void VariableLengthDataFriend::copy(VariableLengthData &of, void const *from, si
     block->size = count;
 }
 
-void VariableLengthDataFriend::borrowAnew(VariableLengthData &of, void *data, size_t size) {
+// Seldom called by `borrow`, which is inlined everywhere and is to save no registers for it.
+__attribute__((noinline)) void VariableLengthDataFriend::borrowAnew(VariableLengthData &of,
+                                                                    void *data, size_t size) {
     if (of._impl != nullptr && of._impl->isShared())
         release(of);
     if (of._impl == nullptr)

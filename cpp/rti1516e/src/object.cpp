@@ -7,59 +7,63 @@ namespace starling {
 void RTIambassadorImplementation::updateAttributeValues(ObjectInstanceHandle instance,
                                                         AttributeHandleValueMap const &map,
                                                         VariableLengthData const &tag) {
-    Values const values(map);
-    check(starling_update_attribute_values(ambassador_, number(instance), values.data(),
-                                           values.size(), bytes(tag)));
+    withValues(map, [&](StarlingValue const *values, size_t count) {
+        check(starling_update_attribute_values(ambassador_, number(instance), values, count,
+                                               bytes(tag)));
+    });
 }
 
 void RTIambassadorImplementation::sendInteraction(InteractionClassHandle class_,
                                                   ParameterHandleValueMap const &map,
                                                   VariableLengthData const &tag) {
-    Values const values(map);
-    check(starling_send_interaction(ambassador_, number(class_), values.data(), values.size(),
-                                    bytes(tag)));
+    withValues(map, [&](StarlingValue const *values, size_t count) {
+        check(starling_send_interaction(ambassador_, number(class_), values, count, bytes(tag)));
+    });
 }
 
 void RTIambassadorImplementation::sendInteractionWithRegions(InteractionClassHandle class_,
                                                              ParameterHandleValueMap const &map,
                                                              RegionHandleSet const &set,
                                                              VariableLengthData const &tag) {
-    Values const values(map);
     Numbers<RegionHandle> const regions(set);
-    check(starling_send_interaction_with_regions(ambassador_, number(class_), values.data(),
-                                                 values.size(), regions.data(), regions.size(),
-                                                 bytes(tag)));
+    withValues(map, [&](StarlingValue const *values, size_t count) {
+        check(starling_send_interaction_with_regions(ambassador_, number(class_), values, count,
+                                                     regions.data(), regions.size(), bytes(tag)));
+    });
 }
 
 MessageRetractionHandle RTIambassadorImplementation::updateAttributeValues(
     ObjectInstanceHandle instance, AttributeHandleValueMap const &map,
     VariableLengthData const &tag, LogicalTime const &stamp) {
-    Values const values(map);
     uint64_t result = 0;
-    check(starling_update_attribute_values_at(ambassador_, number(instance), values.data(),
-                                              values.size(), bytes(tag), timeOf(stamp), &result));
+    withValues(map, [&](StarlingValue const *values, size_t count) {
+        check(starling_update_attribute_values_at(ambassador_, number(instance), values, count,
+                                                  bytes(tag), timeOf(stamp), &result));
+    });
     return make<MessageRetractionHandle>(result);
 }
 
 MessageRetractionHandle RTIambassadorImplementation::sendInteraction(
     InteractionClassHandle class_, ParameterHandleValueMap const &map,
     VariableLengthData const &tag, LogicalTime const &stamp) {
-    Values const values(map);
     uint64_t result = 0;
-    check(starling_send_interaction_at(ambassador_, number(class_), values.data(), values.size(),
-                                       bytes(tag), timeOf(stamp), &result));
+    withValues(map, [&](StarlingValue const *values, size_t count) {
+        check(starling_send_interaction_at(ambassador_, number(class_), values, count, bytes(tag),
+                                           timeOf(stamp), &result));
+    });
     return make<MessageRetractionHandle>(result);
 }
 
 MessageRetractionHandle RTIambassadorImplementation::sendInteractionWithRegions(
     InteractionClassHandle class_, ParameterHandleValueMap const &map, RegionHandleSet const &set,
     VariableLengthData const &tag, LogicalTime const &stamp) {
-    Values const values(map);
     Numbers<RegionHandle> const regions(set);
     uint64_t result = 0;
-    check(starling_send_interaction_with_regions_at(ambassador_, number(class_), values.data(),
-                                                    values.size(), regions.data(), regions.size(),
-                                                    bytes(tag), timeOf(stamp), &result));
+    withValues(map, [&](StarlingValue const *values, size_t count) {
+        check(starling_send_interaction_with_regions_at(ambassador_, number(class_), values, count,
+                                                        regions.data(), regions.size(), bytes(tag),
+                                                        timeOf(stamp), &result));
+    });
     return make<MessageRetractionHandle>(result);
 }
 
