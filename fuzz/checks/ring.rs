@@ -161,15 +161,15 @@ impl World {
 
     fn detach(&mut self) {
         let reader = &mut self.readers[1];
-        let mut left = VecDeque::new();
+        let mut left = Vec::new();
         self.ring
-            .detach(reader.seat, |frame| left.push_back(frame.to_vec()));
-        let begin = reader.frames.len().checked_sub(left.len());
-        let end = begin.expect("no more than was put");
-        assert!(
-            reader.frames.range(end..).eq(&left),
-            "the end of what was put"
-        );
+            .detach(reader.seat, |frames| left.extend_from_slice(frames));
+        let mut rest = &left[..];
+        while let Some(frame) = reader.frames.pop_back().filter(|_| !rest.is_empty()) {
+            let before = rest.strip_suffix(&frame[..]);
+            rest = before.expect("whole frames, the last that were put");
+        }
+        assert!(rest.is_empty(), "no more than was put");
         reader.frames.clear();
     }
 

@@ -33,7 +33,14 @@ impl Own {
         match *self {}
     }
 
-    pub(crate) fn fill(&mut self, _: u64, _: [u64; 3], _: usize, _: impl FnOnce(&mut [u8])) {
+    pub(crate) fn fill(
+        &mut self,
+        _: u64,
+        _: [u64; 3],
+        _: usize,
+        _: usize,
+        _: impl FnOnce(&mut [u8]),
+    ) {
         match *self {}
     }
 

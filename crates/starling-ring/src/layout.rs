@@ -54,7 +54,7 @@ const _: () = assert!((3 + SEATS) * LINE <= HEAD);
 pub(crate) const RECORD_HEAD: u64 = 24;
 /// Of a record's first word.
 pub(crate) const LENGTH: u64 = u32::MAX as u64;
-/// Of a record's first word, above the length: a whole frame, a part of one, its last part.
+/// Of a record's first word, above the length: whole frames, a part of one, its last part.
 pub(crate) const WHOLE: u64 = 0;
 pub(crate) const PART: u64 = 1;
 pub(crate) const LAST_PART: u64 = 2;
@@ -65,6 +65,7 @@ pub(crate) fn record_bytes(length: u64) -> u64 {
 }
 
 /// How many bytes one record of a ring of this size may hold.
-pub(crate) fn part_bytes_max(ring: u64) -> u64 {
+pub(crate) const fn part_bytes_max(ring: u64) -> u64 {
     ring / PARTS - RECORD_HEAD
 }
+const _: () = assert!(TOGETHER <= part_bytes_max(RING_MIN as u64));

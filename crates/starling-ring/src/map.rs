@@ -128,25 +128,26 @@ impl Own {
         self.word(offset).store(value, Ordering::Release);
     }
 
-    /// Writes a record's head, and lets `fill` write its bytes.
-    #[inline]
+    /// Writes a record's head, and lets `fill` write so many of its bytes, which stand behind `before` others.
+    #[inline(always)]
     pub(crate) fn fill(
         &mut self,
         position: u64,
         head: [u64; 3],
+        before: usize,
         length: usize,
         fill: impl FnOnce(&mut [u8]),
     ) {
-        let bytes = RECORD_HEAD as usize + length;
-        let at = self.mapping.records(position, bytes);
-        // SAFETY: `bytes` bytes are mapped there, aligned for words since records are. Peers only
+        let begin = RECORD_HEAD as usize + before;
+        let at = self.mapping.records(position, begin + length);
+        // SAFETY: so many bytes are mapped there, aligned for words since records are. Peers only
         // read it, and no copy of theirs that meets this write is used, which the claims of
         // `writer` and `reader` see to; one that is a federate of this process, too, reads by a mapping of its own
         // (`Theirs`), which makes no reference to it. By this mapping only `&mut self` writes and only `&self`
         // reads it, so the slice is unshared; what is there is initialised, as all mapped memory is.
         let record = unsafe {
             at.cast::<[u64; 3]>().write(head);
-            std::slice::from_raw_parts_mut(at.add(RECORD_HEAD as usize), length)
+            std::slice::from_raw_parts_mut(at.add(begin), length)
         };
         fill(record);
     }

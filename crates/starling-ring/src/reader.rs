@@ -134,7 +134,7 @@ impl RingReader {
     }
 
     /// Appends to `batch` the frames that have come, in order and one behind the other, no more than
-    /// `max` bytes of them but at least one.
+    /// `max` bytes of them but at least one, with those that its writer has put together with it (less than 4 KiB).
     pub fn read(&mut self, batch: &mut Vec<u8>, max: usize) -> Read {
         if let Some(ended) = self.ended {
             return ended;

@@ -3,7 +3,7 @@
 //! Invariants: every position before `tail` was written as part of a record, and records touch each
 //! other. What stands from `limit - size` on is not written over; that is the least of where the
 //! bundle began that is not published and, of every reader that has not read all that was for it,
-//! `kept`. What a reader says is believed only as far as it costs nobody but itself.
+//! `kept`. What a reader says is believed only as far as it costs nobody but itself. What is published does not change.
 
 use crate::layout::*;
 use crate::long::LongFrames;
@@ -41,11 +41,22 @@ pub struct RingWriter {
     /// A stretch has 2 to the power of this many bytes.
     stretch: u32,
     long: LongFrames,
+    open: Open,
     /// How much room was lacking last.
     lacking: u64,
     /// For which position it waited last.
     wanted: u64,
     bells: u64,
+}
+
+/// The record that was put last. Frames for the same readers join it until it is published: to go on there takes less
+/// than to begin another, and to copy one of several less than to copy several.
+struct Open {
+    /// Where it begins, and for whom it is.
+    at: u64,
+    to: Seats,
+    /// How many bytes stand in it; [`TOGETHER`]: none may join.
+    length: u64,
 }
 
 /// What is known of a reader.
@@ -83,6 +94,11 @@ impl RingWriter {
             next_edge: 0,
             stretch: (size / stretches).trailing_zeros(),
             long: LongFrames::default(),
+            open: Open {
+                at: 0,
+                to: Seats::NONE,
+                length: TOGETHER,
+            },
             lacking: 0,
             wanted: 0,
             bells: 0,
@@ -186,10 +202,11 @@ impl RingWriter {
         length: usize,
         encode: impl FnOnce(&mut [u8]),
     ) -> Result<(), Full> {
-        if !self.takes(to, length) {
+        let place = self.place(to, length);
+        if !self.takes(place, length) {
             return self.put_with_care(to, length, encode);
         }
-        self.put_record(to, WHOLE, length, encode);
+        self.put_record(place, (to, WHOLE), length, encode);
         Ok(())
     }
 
@@ -202,40 +219,65 @@ impl RingWriter {
         length: usize,
         encode: impl FnOnce(&mut [u8]),
     ) -> bool {
-        let takes = self.takes(to, length);
+        let place = self.place(to, length);
+        let takes = self.takes(place, length);
         if takes {
-            self.put_record(to, WHOLE, length, encode);
+            self.put_record(place, (to, WHOLE), length, encode);
         }
         takes
     }
 
+    /// In which record a frame is to stand, and behind how many bytes there.
+    #[inline(always)]
+    fn place(&self, to: Seats, length: usize) -> (u64, u64) {
+        let Open {
+            at,
+            to: of,
+            length: before,
+        } = self.open;
+        if before + (length as u64) < TOGETHER && to == of {
+            return (at, before);
+        }
+        assert!(to.and(self.attached) == to, "all are attached");
+        (self.tail, 0)
+    }
+
     /// Whether there is room for a frame without another look at the readers.
     #[inline(always)]
-    fn takes(&self, to: Seats, length: usize) -> bool {
-        assert!(to.and(self.attached) == to, "all are attached");
-        let end = self.tail + record_bytes(length as u64);
+    fn takes(&self, (at, before): (u64, u64), length: usize) -> bool {
+        let end = at + record_bytes(before + length as u64);
         end <= self.limit && length as u64 <= self.part_max && self.is_whole()
     }
 
     /// It fits.
     #[inline(always)]
-    fn put_record(&mut self, to: Seats, kind: u64, length: usize, fill: impl FnOnce(&mut [u8])) {
+    fn put_record(
+        &mut self,
+        (at, before): (u64, u64),
+        (to, kind): (Seats, u64),
+        length: usize,
+        fill: impl FnOnce(&mut [u8]),
+    ) {
         let [low, high] = to.words();
-        let head = [length as u64 | kind << 32, low, high];
-        self.map.fill(self.tail, head, length, fill);
-        let end = self.tail + record_bytes(length as u64);
+        let bytes = before + length as u64;
+        let head = [bytes | kind << 32, low, high];
+        self.map.fill(at, head, before as usize, length, fill);
+        let end = at + record_bytes(bytes);
         if end > self.next_edge {
-            self.note_edges(end);
+            self.note_edges(at, end);
         }
         self.tail = end;
         self.wanted_by = self.wanted_by.or(to);
+        // A part of a long frame stands alone.
+        let length = if kind == WHOLE { bytes } else { TOGETHER };
+        self.open = Open { at, to, length };
     }
 
     #[cold]
-    fn note_edges(&mut self, end: u64) {
+    fn note_edges(&mut self, record: u64, end: u64) {
         while self.next_edge < end {
             let stretch = (self.next_edge >> self.stretch) as usize & (self.edges.len() - 1);
-            self.edges[stretch] = self.tail;
+            self.edges[stretch] = record;
             self.next_edge += 1 << self.stretch;
         }
     }
@@ -261,7 +303,7 @@ impl RingWriter {
         if !self.has_room(record_bytes(length as u64)) {
             return Err(Full);
         }
-        self.put_record(to, WHOLE, length, encode);
+        self.put_record((self.tail, 0), (to, WHOLE), length, encode);
         Ok(())
     }
 
@@ -287,7 +329,10 @@ impl RingWriter {
             } else {
                 LAST_PART
             };
-            self.put_record(frame.to, kind, part.len(), |r| r.copy_from_slice(part));
+            let place = (self.tail, 0);
+            self.put_record(place, (frame.to, kind), part.len(), |r| {
+                r.copy_from_slice(part);
+            });
             frame.put += part.len();
             frame.end = self.tail;
         }
@@ -350,6 +395,7 @@ impl RingWriter {
             self.map.release(slot + END, self.tail);
         }
         self.published = self.tail;
+        self.open.length = TOGETHER;
         self.map.set(CPU, cpu());
         // Either this one sees that a reader sleeps, or the reader sees what is published.
         fence_all();
@@ -421,14 +467,15 @@ impl RingWriter {
     }
 
     /// Detaches a reader: nothing is put for it any more, and nothing of this ring waits for it.
-    /// `frame` gets, in order, every frame that it had not claimed, also those that are not
+    /// `frames` gets, in order, one or several at a time, all frames that it had not claimed, also those that are not
     /// published; it will drop what it has of a long frame among them.
     ///
     /// It may be attached again once its `RingReader` is over. Nothing happens to one that is not attached.
-    pub fn detach(&mut self, seat: Seat, mut frame: impl FnMut(&[u8])) {
+    pub fn detach(&mut self, seat: Seat, mut frames: impl FnMut(&[u8])) {
         if !self.attached.contains(seat) {
             return;
         }
+        self.open.length = TOGETHER;
         let slot = slot(seat.index());
         self.map.set(slot + MARK, 0);
         // Either its claim is seen here, or it sees that it is detached.
@@ -464,13 +511,14 @@ impl RingWriter {
             if to[0] & is_for[0] | to[1] & is_for[1] == 0 {
                 at = end;
             } else if head >> 32 == WHOLE {
-                self.map.show(at + RECORD_HEAD, length as usize, &mut frame);
+                self.map
+                    .show(at + RECORD_HEAD, length as usize, &mut frames);
                 at = end;
             } else {
-                at = self.long.give(at, seat, &mut frame);
+                at = self.long.give(at, seat, &mut frames);
             }
         }
-        self.long.leave(seat, &mut frame);
+        self.long.leave(seat, &mut frames);
     }
 
     /// Forgets a reader: it has left the federation execution, or is dead. Its seat is free.

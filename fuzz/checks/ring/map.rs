@@ -92,12 +92,14 @@ impl Own {
         &mut self,
         position: u64,
         head: [u64; 3],
+        before: usize,
         length: usize,
         fill: impl FnOnce(&mut [u8]),
     ) {
         let mut record = Vec::from_iter(head.into_iter().flat_map(u64::to_ne_bytes));
-        record.resize(24 + length, 0);
-        fill(&mut record[24..]);
+        record.extend(self.0.copy(position + 24, before));
+        record.resize(24 + before + length, 0);
+        fill(&mut record[24 + before..]);
         let mut records = self.0.records.borrow_mut();
         let size = records.len();
         for (n, byte) in record.into_iter().enumerate() {

@@ -134,6 +134,34 @@ fn what_a_detached_reader_has_not_read_is_given_back_and_only_that() {
     });
 }
 
+/// Two frames in one record.
+#[test]
+fn what_was_put_together_is_read_or_given_back_together() {
+    model(3, || {
+        let (own, board, other) = (board(), board(), board());
+        let mut ring = writer(&[(&board, 0, 7), (&other, 1, 8)]);
+        let mut reader = join(&board, &ring, &own, attachment(0, 7));
+        let reading = thread::spawn(move || {
+            let frames = read(&mut reader, 2);
+            (reader, frames)
+        });
+        put(&mut ring, 0, 1).unwrap();
+        say(&mut ring, 0, 2);
+        // There is room for another record, none for two.
+        put(&mut ring, 0, 3).unwrap();
+        put(&mut ring, 0, 4).unwrap();
+        let left = detach(&mut ring, 0);
+        assert!(
+            [&[1, 2, 3, 4][..], &[3, 4]].contains(&&left[..]),
+            "{left:?}"
+        );
+        say(&mut ring, 1, 5);
+        let (mut reader, mut frames) = reading.join().unwrap();
+        read_to_end(&mut reader, &mut frames);
+        assert_eq!([frames, left].concat(), [1, 2, 3, 4]);
+    });
+}
+
 #[test]
 fn a_ring_goes_round_as_its_reader_reads() {
     model(2, || {

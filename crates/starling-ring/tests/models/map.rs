@@ -68,11 +68,17 @@ impl Own {
         &mut self,
         position: u64,
         head: [u64; 3],
+        before: usize,
         length: usize,
         fill: impl FnOnce(&mut [u8]),
     ) {
         let mut bytes = [0; 8];
-        fill(&mut bytes[..length]);
+        if before > 0 {
+            self.show(position + 24, before, &mut |there: &[u8]| {
+                bytes[..before].copy_from_slice(there);
+            });
+        }
+        fill(&mut bytes[before..before + length]);
         let words = head.into_iter().chain([u64::from_ne_bytes(bytes)]);
         for (word, n) in words.zip(0..) {
             let to = self.0.record(position + n * 8);
