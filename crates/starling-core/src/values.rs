@@ -58,7 +58,14 @@ impl Put for &mut [u8] {
     #[inline(always)]
     fn put(&mut self, bytes: &[u8]) {
         let (here, rest) = std::mem::take(self).split_at_mut(bytes.len());
-        here.copy_from_slice(bytes);
+        // Eight to sixteen bytes are two words that may overlap: to call for them would take twice as long.
+        match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+            (Some(first), Some(last)) if bytes.len() <= 16 => {
+                here[..8].copy_from_slice(first);
+                here[bytes.len() - 8..].copy_from_slice(last);
+            }
+            _ => here.copy_from_slice(bytes),
+        }
         *self = rest;
     }
 
@@ -352,10 +359,6 @@ impl fmt::Debug for ValuesBuf {
 
 #[inline(always)]
 fn split<'a>(rest: &mut &'a [u8]) -> Option<(u32, &'a [u8])> {
-    // The end of every run: not for the long way of a number, which would be called for it.
-    if rest.is_empty() {
-        return None;
-    }
     let slot = u32::try_from(unleb(rest)?).ok()?;
     let length = usize::try_from(unleb(rest)?).ok()?;
     if length > rest.len() {
@@ -373,19 +376,17 @@ pub(crate) fn leb(out: &mut Vec<u8>, n: u64) {
 
 #[inline(always)]
 pub(crate) fn unleb(rest: &mut &[u8]) -> Option<u64> {
+    // At the end of every run there is none, for which nothing is to be called.
+    let (&byte, tail) = rest.split_first()?;
     // Most numbers are small.
-    match rest.split_first() {
-        Some((&byte, tail)) if byte < 0x80 => {
-            *rest = tail;
-            Some(u64::from(byte))
-        }
-        _ => {
-            // By value: what is pointed to by others has to stand in memory.
-            let (n, tail) = long_unleb(rest)?;
-            *rest = tail;
-            Some(n)
-        }
-    }
+    let (n, tail) = if byte < 0x80 {
+        (u64::from(byte), tail)
+    } else {
+        // By value: what is pointed to by others has to stand in memory.
+        long_unleb(rest)?
+    };
+    *rest = tail;
+    Some(n)
 }
 
 #[cold]
@@ -411,7 +412,7 @@ mod tests {
     fn few_bytes_are_put_alike_wherever_they_go() {
         let bytes: [u8; 99] = std::array::from_fn(|n| n as u8);
         for few in [0, 1, FEW - 1, FEW, FEW + 1, 99] {
-            for behind in [0, 1, FEW, 99] {
+            for behind in [0, 1, 7, 8, 9, 15, 16, 17, FEW, 99] {
                 let mut list = vec![7];
                 list.put_few(&bytes, few);
                 list.put(&bytes[..behind]);
