@@ -187,6 +187,7 @@ impl Link {
     }
 
     /// Bytes that wait to be written.
+    #[inline(always)]
     pub(crate) fn pending(&self) -> usize {
         self.writer.pending()
     }
@@ -594,8 +595,7 @@ impl Outbox for Link {
         }
     }
 
-    // As that.
-    #[inline(never)]
+    #[inline(always)]
     fn plain_data<T: Given>(&mut self, frame: &PlainOut<'_, T>) {
         if self.ways.is_some() {
             frame.hand_to(|frame| self.count_way(&frame));

@@ -18,6 +18,8 @@ mod services;
 pub use door::Preconditions;
 pub use federation::require_designators;
 
+use services::ToOutbox;
+
 use crate::callback::Callback;
 use crate::federation::save::Stages;
 use crate::held::Held;
@@ -28,8 +30,8 @@ use crate::message::{
 use crate::mom::arguments::{Said, Saying};
 use crate::{
     Batch, Conflated, Counters, DataOut, DataPath, Exception, ExceptionKind, Federate,
-    FederateHandle, Given, Grouped, MessageRetractionHandle, Output, PlainCallback, PlainOut,
-    ProtocolError, Service, Services,
+    FederateHandle, Given, Grouped, Output, PlainCallback, PlainOut, ProtocolError, Service,
+    Services,
 };
 use std::collections::{BTreeSet, VecDeque};
 
@@ -333,18 +335,14 @@ impl<O: Outbox> Lrc<O> {
         result.map_err(|e| e.in_service(service))
     }
 
-    /// The way of a service that sends values as most do. None, and nothing is done: it goes by [`Lrc::serve`],
-    /// by which it is known what is otherwise, or wrong.
+    /// Who serves a service that sends values as most do, and into what. None: it goes by [`Lrc::serve`], by which it is
+    /// known what is otherwise, or wrong. No closure is given the two: the compiler would choose where that is called.
     #[inline(always)]
-    fn serve_plainly(
-        &mut self,
-        service: Service,
-        work: impl FnOnce(&mut Federate, &mut O) -> Option<MessageRetractionHandle>,
-    ) -> Option<MessageRetractionHandle> {
+    fn plainly(&mut self, service: Service) -> Option<(&mut Federate, ToOutbox<'_, O>)> {
         let met = (self.unmet & service.preconditions()).is_empty();
         match &mut self.life {
             Life::Joined(federate) if met && !federate.is_reported() => {
-                work(federate, &mut self.out)
+                Some((&mut **federate, ToOutbox(&mut self.out)))
             }
             _ => None,
         }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// An outbox as what takes data frames. No closure: where that is called is for the compiler to choose.
-struct ToOutbox<'a, O>(&'a mut O);
+pub(super) struct ToOutbox<'a, O>(pub(super) &'a mut O);
 
 impl<O: Outbox> Sink for ToOutbox<'_, O> {
     #[inline(always)]
@@ -39,9 +39,8 @@ impl<O: Outbox> Lrc<O> {
         tag: &[u8],
         time: Option<LogicalTime>,
     ) -> Option<MessageRetractionHandle> {
-        self.serve_plainly(Service::UpdateAttributeValues, |federate, out| {
-            federate.update_plainly(instance, values, tag, time, &mut ToOutbox(out))
-        })
+        let (federate, mut out) = self.plainly(Service::UpdateAttributeValues)?;
+        federate.update_plainly(instance, values, tag, time, &mut out)
     }
 
     /// [`Lrc::send_interaction`], or with a time [`Lrc::send_interaction_at`], as most are. None, and nothing is
@@ -54,9 +53,8 @@ impl<O: Outbox> Lrc<O> {
         tag: &[u8],
         time: Option<LogicalTime>,
     ) -> Option<MessageRetractionHandle> {
-        self.serve_plainly(Service::SendInteraction, |federate, out| {
-            federate.send_plainly(class, values, tag, time, &mut ToOutbox(out))
-        })
+        let (federate, mut out) = self.plainly(Service::SendInteraction)?;
+        federate.send_plainly(class, values, tag, time, &mut out)
     }
 
     /// Update Attribute Values, 1516.1-2010 §6.10, in receive order.
