@@ -300,15 +300,18 @@ impl Execution {
         tag: Vec<u8>,
         stamp: Option<Stamp>,
     ) -> Result<(), ProtocolError> {
-        if self.owner(handle, self.privilege_to_delete()) != Some(cause.sender.into())
-            || self.time.is_deleting(handle)
+        let timely = stamp.filter(|stamp| stamp.retraction.is_some());
+        // Who has left has passed on the privilege to delete what it was deleting: that goes on.
+        let is_deleted = timely.is_some() && self.time.is_deleting(handle);
+        if self.owner(handle, self.privilege_to_delete()) != Some(cause.sender.into()) || is_deleted
         {
             self.objects.refused += u64::from(self.objects.instances.contains_key(&handle));
             return Ok(());
         }
-        match stamp {
-            Some(stamp) if stamp.retraction.is_some() => self.delete_at(cause, handle, tag, stamp),
-            _ => {
+        match timely {
+            Some(stamp) => self.delete_at(cause, handle, tag, stamp),
+            None => {
+                self.time.forget_deletion(handle);
                 self.remove_instance(cause, handle, cause.sender, &tag, stamp);
                 Ok(())
             }

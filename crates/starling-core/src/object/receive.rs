@@ -650,8 +650,13 @@ impl Federate {
             } => {
                 let Some(known) = self.objects.take(instance) else {
                     // Locally deleted after the removal was applied, or removed before, which can't be retracted
-                    // any more: nothing to tell.
-                    self.forget_away(instance);
+                    // any more, or this federate has deleted it, too: nothing to tell.
+                    match self.take_deleted(instance) {
+                        Some(known) => {
+                            self.keep_removed(instance, known, (stamp.as_deref(), order));
+                        }
+                        None => self.forget_away(instance),
+                    }
                     return None;
                 };
                 self.regions.forget_instance(instance);

@@ -597,9 +597,18 @@ impl Federate {
         }
     }
 
+    /// An instance that this federate has deleted by a message that it may retract, and that is gone by another's.
+    pub(crate) fn take_deleted(&mut self, instance: ObjectInstanceHandle) -> Option<Instance> {
+        let deleted = self.time.take_deleted(instance)?;
+        self.regions.forget_instance(instance);
+        self.declarations.forget_instance(instance);
+        Some(deleted)
+    }
+
     /// An instance that is away does not come back.
     pub(crate) fn forget_away(&mut self, instance: ObjectInstanceHandle) {
         self.time.take_kept(instance);
+        self.take_deleted(instance);
         self.time.away.take(instance);
         self.forget_ownership(instance);
     }

@@ -262,6 +262,11 @@ impl ExecutionTime {
         self.deletions.all_known_before(federate, class)
     }
 
+    /// An instance is gone before its deletion at a time.
+    pub(crate) fn forget_deletion(&mut self, instance: ObjectInstanceHandle) {
+        self.deletions.remove(instance);
+    }
+
     /// When an instance is deleted, and by whom, if that may still be retracted or has not come to all.
     pub(crate) fn deletion(
         &self,

@@ -158,6 +158,16 @@ impl FederateTime {
         self.deleted.contains_key(&instance)
     }
 
+    /// What this federate has deleted so is gone by another's message: its own deletes nothing any more.
+    pub(crate) fn take_deleted(&mut self, instance: ObjectInstanceHandle) -> Option<Instance> {
+        let deleted = self.deleted.remove(&instance)?;
+        let sent = self.sent.values_mut();
+        for sent in sent.filter(|sent| sent.deletes == Some(instance)) {
+            sent.deletes = None;
+        }
+        Some(deleted)
+    }
+
     /// An instance that is deleted by a message that may be retracted, whoever has sent it, and that is this federate's
     /// in part, or wanted by it.
     pub(crate) fn away_from(&self, instance: ObjectInstanceHandle) -> Option<&Instance> {
@@ -812,7 +822,7 @@ impl Federate {
         if self.may_be_retracted(stamp, received).is_some() && concerns {
             self.time.kept.insert(instance, known);
         } else {
-            self.forget_ownership(instance);
+            self.forget_away(instance);
         }
     }
 

@@ -317,3 +317,68 @@ fn what_is_saved_when_one_who_wanted_it_has_left_can_be_restored() {
         f.notes()
     );
 }
+
+/// b and c are constrained, and a has left with a deletion at 9 under way. b owns the privilege to delete.
+fn left_with_a_deletion_under_way() -> (Federation, ObjectInstanceHandle) {
+    let (mut f, instance, _) = known_instance();
+    let (class, root) = (f.class("A"), f.class("HLAobjectRoot"));
+    f.constrain("c");
+    let privilege = f.call("b", |f| {
+        f.attribute_handle(root, "HLAprivilegeToDeleteObject")
+    });
+    let privilege = [privilege.unwrap()];
+    f.call("b", |f| {
+        f.publish_object_class_attributes(class, &privilege)
+    })
+    .unwrap();
+    delete(&mut f, instance);
+    f.resign("a", ResignAction::UnconditionallyDivestAttributes);
+    f.callbacks("b");
+    f.call("b", |f| {
+        f.attribute_ownership_acquisition_if_available(instance, &privilege, b"")
+    })
+    .unwrap();
+    assert_eq!(f.told("b"), ACQUIRED);
+    f.call("b", |f| {
+        f.change_attribute_order_type(instance, &privilege, Order::TimeStamp)
+    })
+    .unwrap();
+    f.regulate("b", 1.0);
+    (f, instance)
+}
+
+#[test]
+fn what_is_gone_by_another_s_deletion_does_not_come_back_by_a_retraction() {
+    let (mut f, instance) = left_with_a_deletion_under_way();
+    let message = f.call("b", |f| {
+        f.delete_object_instance_at(instance, b"b's", at(18.0))
+    });
+    f.tar("b", 9.0);
+    f.tar("c", 9.0);
+    assert_eq!(f.told("b"), "grant 9");
+    assert_eq!(f.told("c"), "remove d@9TT, grant 9");
+    assert_eq!(f.status().instances, 0);
+    f.call("b", |f| f.retract(message.unwrap())).unwrap();
+    let known = f.call("b", |f| f.object_instance_name(instance));
+    assert_eq!(
+        known.map_err(|e| e.kind),
+        Err(ExceptionKind::ObjectInstanceNotKnown)
+    );
+    f.quiet();
+}
+
+#[test]
+fn who_owns_the_privilege_deletes_at_once_what_goes_later() {
+    let (mut f, instance) = left_with_a_deletion_under_way();
+    f.call("c", |f| f.enable_asynchronous_delivery()).unwrap();
+    f.call("b", |f| f.delete_object_instance(instance, b"b's"))
+        .unwrap();
+    assert_eq!(f.told("c"), "remove b's");
+    assert_eq!((f.status().instances, f.status().refused), (0, 0));
+    f.tar("b", 20.0);
+    f.tar("c", 9.0);
+    assert_eq!(
+        (f.told("b"), f.told("c")),
+        ("grant 20".into(), "grant 9".into())
+    );
+}
