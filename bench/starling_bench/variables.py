@@ -21,8 +21,13 @@ class Variable:
 
 
 def setting(key: str) -> Callable[[dict], object]:
-    """A field of the test, as it was written."""
-    return lambda s: s.get("setting", {}).get(key)
+    """A field of the test, as it was written; of what is no single value a text."""
+
+    def found(s: dict) -> object:
+        value = s.get("setting", {}).get(key)
+        return str(value) if isinstance(value, list | dict) else value
+
+    return found
 
 
 def value(s: dict, key: str) -> object:

@@ -82,6 +82,15 @@ def test_what_a_record_need_not_have(tmp_path):
     assert store.done("s", "e") == set() and len(store.summaries()) == 1
 
 
+def test_a_setting_that_is_no_value(tmp_path):
+    made(tmp_path).close()
+    path = tmp_path / "out" / "run.json"
+    run = json.loads(path.read_text())
+    run["executions"][0]["tests"]["1"] |= {"warm_up": {}, "link": ["x"]}
+    path.write_text(json.dumps(run))
+    assert len(rows.VARIABLES.alike(Store.load(tmp_path / "out", STUDY).summaries())) == 1
+
+
 @pytest.mark.parametrize("how", ["long", "header", "pipe", "nan", "column", "bytes"])
 def test_an_altered_table(tmp_path, how):
     made(tmp_path).close()
