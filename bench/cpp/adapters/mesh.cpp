@@ -714,10 +714,10 @@ void Mesh::tick(double minSeconds, double maxSeconds) {
 void Mesh::waitLonger(double maxSeconds) {
     double const start = now();
     double left = maxSeconds;
-    while (poll(left) == 0) {
+    do {
+        if (poll(left) > 0) return;
         left = maxSeconds - (now() - start);
-        if (left <= 0) return;
-    }
+    } while (left > 0);
 }
 
 }  // namespace bench
