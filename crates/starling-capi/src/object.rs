@@ -94,7 +94,10 @@ pub(crate) unsafe fn with_values<H>(
     })
 }
 
-/// The ambassador, values where they stand, and a tag. None: something can't be read; [`with_values`] says what.
+/// The ambassador, values where they stand, and a tag.
+type Taken<'a, H> = (&'a RtiAmbassador, &'a [Readable<H>], &'a [u8]);
+
+/// What a call gives. None: something can't be read; [`with_values`] says what.
 ///
 /// # Safety
 /// The crate's rules for pointers.
@@ -103,7 +106,7 @@ unsafe fn given<'a, H>(
     ambassador: &'a *const StarlingAmbassador,
     (values, count): (&'a *const StarlingValue, usize),
     tag: &'a StarlingBytes,
-) -> Option<(&'a RtiAmbassador, &'a [Readable<H>], &'a [u8])> {
+) -> Option<Taken<'a, H>> {
     // SAFETY: the caller keeps the rules.
     unsafe {
         let ambassador = ambassador.as_ref()?;
