@@ -28,9 +28,9 @@ RING_FRAMES = 128
 MOM_BOUND = 15
 FIVE = ("--bytes", "12", "--values", "5")
 CASES = {
-    "1 x 100 bytes": ((), 1, {"send": 815, "rtiexec": 310, "receive": 890}),
-    "1 x 100 bytes, new map": (("--anew", "1"), 1, {"send": 1275}),
-    "5 x 12 bytes": (FIVE, 1, {"send": 1455, "rtiexec": 560, "receive": 1180}),
+    "1 x 100 bytes": ((), 1, {"send": 805, "rtiexec": 310, "receive": 870}),
+    "1 x 100 bytes, new map": (("--anew", "1"), 1, {"send": 1250}),
+    "5 x 12 bytes": (FIVE, 1, {"send": 1345, "rtiexec": 560, "receive": 1175}),
     "5 x 12 bytes, new map": ((*FIVE, "--anew", "1"), 1, {"send": 4000}),
     "interaction of 1 x 100 bytes": (
         ("--interaction", "1"),
@@ -47,7 +47,7 @@ STEP = 1_024
 CASES[IN_TIME_ORDER] = (
     ("--federates", "2", "--messages", str(STEP), "--regulating", "1", "--constrained", "1"),
     1,
-    {"send": 1410, "rtiexec": 450, "receive": 1470},
+    {"send": 1260, "rtiexec": 450, "receive": 1465},
 )
 # Rounds of as many federates, all of which regulate and are constrained, without messages: at
 # rtiexec, per federate. It takes more where it reads one request at a time than where several have
@@ -69,7 +69,7 @@ WAYS = {
     | {"STARLING_TRANSPORT_SHARED_MEMORY": "off", "STARLING_TRANSPORT_PATH": "direct"},
 }
 WAY_BOUNDS = {
-    "shared memory": {"send": 880, "receive": 980},
+    "shared memory": {"send": 855, "receive": 860},
     "direct tcp": {"send": 1020, "receive": 970},
 }
 # A bundle of 16 KiB: the sender wakes the receiver, which waits, silences its doorbell and looks
