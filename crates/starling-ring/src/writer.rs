@@ -246,7 +246,7 @@ impl RingWriter {
     #[inline(always)]
     fn takes(&self, (at, before): (u64, u64), length: usize) -> bool {
         let end = at + record_bytes(before + length as u64);
-        end <= self.limit && length as u64 <= self.part_max && self.is_whole()
+        end <= self.limit && (before > 0 || length as u64 <= self.part_max && self.is_whole())
     }
 
     /// It fits.
@@ -267,6 +267,10 @@ impl RingWriter {
             self.note_edges(at, end);
         }
         self.tail = end;
+        if before > 0 {
+            self.open.length = bytes;
+            return;
+        }
         self.wanted_by = self.wanted_by.or(to);
         // A part of a long frame stands alone.
         let length = if kind == WHOLE { bytes } else { TOGETHER };
@@ -290,6 +294,7 @@ impl RingWriter {
         encode: impl FnOnce(&mut [u8]),
     ) -> Result<(), Full> {
         assert!(u32::try_from(length).is_ok(), "a frame's length");
+        self.open.length = TOGETHER;
         if !self.go_on() {
             return Err(Full);
         }
