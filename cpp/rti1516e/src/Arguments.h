@@ -115,8 +115,8 @@ private:
     std::vector<StarlingAttributeRegions> list_;
 };
 
-/// Calls `send` with values as the C ABI takes them: on the stack if few, apart from what else stands there, since a
-/// call may have written to what it is given a part of.
+/// Calls `send` with values as the C ABI takes them: on the stack if few, apart from what else
+/// stands there, since a call may have written to what it is given a part of.
 template <class Map, class Send>
 __attribute__((always_inline)) inline void withValues(Map const &map, Send const &send) {
     size_t const count = map.size();
