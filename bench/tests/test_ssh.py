@@ -85,7 +85,7 @@ def test_a_lost_connection(run, net, host):
     """It is told, what ran there has ended, and the run is resumed."""
     run.start(two(net, ENDLESS.format(samples=12))).halfway()
     net.machines[host].cut()
-    err = run.fails(1, "STL-SSH-005", "was lost during test 1 of 1")
+    err = run.fails(1, "STL-SSH-005", "was lost during test 1 of 1", lost=True)
     assert f"host '{net.machines[host].name}'" in err
     run.kept()
     nothing_stays(run, net)
