@@ -96,6 +96,8 @@ def _difference(x: np.ndarray, y: np.ndarray, nth: int) -> float:
     low, high = float(x.min() - y[-1]), float(x.max() - y[0])
     while high - low > _ALIKE:
         middle = (low + high) / 2
+        if middle in (low, high):  # numbers so large lie no nearer
+            break
         if int((len(y) - np.searchsorted(y, x - middle)).sum()) > nth:
             high = middle
         else:
