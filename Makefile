@@ -113,7 +113,7 @@ leaks: LEAK_CHECKED = $(LIMIT) env STARLING_HOME=$(abspath $(BUILD))/cpp/cargo/r
 leaks: cpp
 	$(LEAK_CHECKED) $$(cargo test --locked -p starling-capi --lib --no-run 2>&1 | \
 	    sed -n 's/.*(\(target[^)]*\))$$/\1/p') --test-threads=1
-	@for test in $(LEAKS); do echo $$test; $(LEAK_CHECKED) $(BUILD)/cpp/tests/cpp/$${test}_test > $(BUILD)/leaks.log 2>&1 || \
+	@for test in $(LEAKS); do echo $$test; tests/own_rtiexec $(LEAK_CHECKED) $(BUILD)/cpp/tests/cpp/$${test}_test > $(BUILD)/leaks.log 2>&1 || \
 	    { cat $(BUILD)/leaks.log; exit 1; }; done
 
 # ThreadSanitizer on the federate library's own tests, those of links, and federates of one process on an

@@ -73,9 +73,6 @@ static void evoke(StarlingAmbassador *rti) {
 }
 
 int main(void) {
-    char directory[] = "/tmp/starling-c-XXXXXX";
-    REQUIRE(mkdtemp(directory) != NULL);
-    REQUIRE(setenv("STARLING_NET_RUN_DIR", directory, 1) == 0);
     StarlingText const fom = text(STARLING_FOM);
     Heard heard = {0};
 

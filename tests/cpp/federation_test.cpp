@@ -1,4 +1,4 @@
-// Federates by the standard API alone, on an rtiexec that starts by itself in a private directory.
+// Federates by the standard API alone, on an rtiexec that starts by itself.
 #include <RTI/NullFederateAmbassador.h>
 #include <RTI/RTI1516.h>
 #include <RTI/encoding/BasicDataElements.h>
@@ -77,18 +77,8 @@ std::wstring fom() { return L"" STARLING_FOM; }
 
 VariableLengthData text(char const *bytes) { return VariableLengthData(bytes, strlen(bytes)); }
 
-char directory[] = "/tmp/starling-test-XXXXXX";
-
 class Federation : public testing::Test {
 protected:
-    static void SetUpTestSuite() {
-        ASSERT_NE(mkdtemp(directory), nullptr);
-        setenv("STARLING_NET_RUN_DIR", directory, 1);
-        setenv("STARLING_START_IDLE_EXIT_S", "1", 1);
-    }
-    // The rtiexec that started by itself ends by itself.
-    static void TearDownTestSuite() { std::filesystem::remove_all(directory); }
-
     void join(Federate &f, std::wstring const &name) {
         f.rti->connect(f.ears, HLA_EVOKED);
         try {

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <filesystem>
 #include <functional>
 #include <gtest/gtest.h>
 #include <memory>
@@ -163,18 +162,8 @@ private:
     std::function<void()> onRelease_;
 };
 
-char directory[] = "/tmp/starling-test-XXXXXX";
-
 class Ownership : public testing::TestWithParam<CallbackModel> {
 protected:
-    static void SetUpTestSuite() {
-        ASSERT_NE(mkdtemp(directory), nullptr);
-        setenv("STARLING_NET_RUN_DIR", directory, 1);
-        setenv("STARLING_START_IDLE_EXIT_S", "1", 1);
-    }
-    // The rtiexec that started by itself ends by itself.
-    static void TearDownTestSuite() { std::filesystem::remove_all(directory); }
-
     void SetUp() override {
         a.reset(new Federate(L"A", GetParam()));
         b.reset(new Federate(L"B", GetParam()));
