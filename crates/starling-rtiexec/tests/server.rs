@@ -377,6 +377,7 @@ fn who_removes_its_socket_hides_it_for_a_moment_only() {
     server.stop();
     founder.until_closed();
     assert_eq!(std::fs::read(&at).unwrap(), b"another's");
+    std::fs::remove_file(&at).unwrap();
 }
 
 #[test]
