@@ -65,7 +65,9 @@ def run(
         )  # fmt: skip
         if done.returncode != 0:
             sys.exit(done.stderr)
-        return Store.load(out, STUDY)
+        store = Store.load(out, STUDY)
+        store.summaries()  # while its raw values are there
+        return store
 
 
 def instructions(profile: Path) -> Counter:
