@@ -53,7 +53,9 @@ fn kill_while_saving(random: &mut fastrand::Rng, aim: &str) -> &'static str {
     } else {
         let _ = federate.rti.evoke_callback(0.0);
         log = rtiexec.log_until(&format!("save: {aim}\n"));
-        let moment = Instant::now() + Duration::from_micros(random.u64(..300));
+        // Rather soon: some stages are short.
+        let latest = random.u64(..300);
+        let moment = Instant::now() + Duration::from_micros(random.u64(..=latest));
         while Instant::now() < moment {
             std::hint::spin_loop();
         }
@@ -66,6 +68,7 @@ fn kill_while_saving(random: &mut fastrand::Rng, aim: &str) -> &'static str {
     }
     let saves = store(directory.path());
     let saved = saves.read(FEDERATION, "L").unwrap();
+    let whole = fs::metadata(saves.path(FEDERATION, "L")).unwrap().len() as usize;
     let has = |name: &str| saved.execution.object.reserved.contains_key(name);
     let place = |stage: &str| STAGES.iter().position(|s| *s == stage).expect("a stage");
     // The log may lag behind.
@@ -75,7 +78,7 @@ fn kill_while_saving(random: &mut fastrand::Rng, aim: &str) -> &'static str {
         _ if told => "done",
         _ if has("second") => "renamed",
         None => "not begun",
-        Some(bytes) if bytes.is_empty() => "created",
+        Some(bytes) if bytes.len() < whole / 2 => "created",
         Some(bytes) if decode(&bytes).is_err() => "half written",
         Some(_) => "written",
     });
