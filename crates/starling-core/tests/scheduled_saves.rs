@@ -3,7 +3,10 @@
 
 use crate::common::Federation;
 use starling_core::message::ResignAction;
-use starling_core::{Archived, Callback, ExceptionKind, LogicalTime, LogicalTimeInterval, Order};
+use starling_core::{
+    Archived, Callback, ExceptionKind, LogicalTime, LogicalTimeInterval, ObjectInstanceHandle,
+    Order,
+};
 
 const SAVE: &str = "initiateFederateSave";
 
@@ -132,6 +135,63 @@ fn one_whose_regulation_begins_beyond_the_save_is_instructed() {
     f.run();
     let late = told(&mut f, "late");
     assert_eq!(late, ["federationNotSaved", "timeRegulationEnabled"]);
+}
+
+/// Neither by HLAlookahead (11.2) nor in `starling ps`.
+#[test]
+fn one_whose_regulation_is_held_has_no_lookahead_yet() {
+    let names = ["ahead", "s", "late"];
+    let mut f = federation(&names);
+    advance(&mut f, "ahead", 10);
+    constrain(&mut f, "s");
+    constrain(&mut f, "late");
+    for name in names {
+        told(&mut f, name);
+    }
+    f.join("manager");
+    let class = f.class("HLAmanager.HLAfederate");
+    let what = ["HLAtimeRegulating", "HLAlookahead"].map(|name| {
+        let handle = f.federate("manager").attribute_handle(class, name);
+        handle.expect("the MIM has it")
+    });
+    f.call("manager", |l| {
+        l.subscribe_object_class_attributes(class, &what, true, "")
+    })
+    .expect("they are in the FDD");
+    f.callbacks("manager");
+    let late = ObjectInstanceHandle(1 + u64::from(f.member("late").handle().0));
+    // Whether it regulates, and bytes of its lookahead.
+    let asked = |f: &mut Federation| {
+        f.call("manager", |l| {
+            l.request_instance_attribute_value_update(late, &what, b"")
+        })
+        .expect("it is known");
+        let told = f.callbacks("manager");
+        let Some(Callback::ReflectAttributeValues { values, .. }) = told.last() else {
+            panic!("{told:?}");
+        };
+        let value = |attribute| {
+            let mut all = values.iter().filter(|(a, _)| *a == attribute);
+            all.next().map(|(_, value): (_, &[u8])| value.to_vec())
+        };
+        let [regulates, lookahead] =
+            what.map(|attribute| value(attribute).expect("it was asked for"));
+        let of = f.status().federates.into_iter();
+        let of = of.map(|of| (of.federate.name, of.time.lookahead));
+        let shown = of.collect::<std::collections::BTreeMap<_, _>>()["late"];
+        (regulates[3] == 1, lookahead[3], shown)
+    };
+    save(&mut f, "s", 2);
+    constrain(&mut f, "ahead");
+    assert_eq!(told(&mut f, "ahead"), ["timeConstrainedEnabled", SAVE]);
+    regulate(&mut f, "late", 1);
+    assert_eq!(asked(&mut f), (false, 0, None));
+    f.call("ahead", |l| l.abort_federation_save())
+        .expect("it was instructed");
+    let late = told(&mut f, "late");
+    assert_eq!(late.last(), Some(&"timeRegulationEnabled"), "{late:?}");
+    let one = LogicalTimeInterval::float64(1.0).expect("it is a number");
+    assert_eq!(asked(&mut f), (true, 8, Some(one)));
 }
 
 /// §8.10: b, at 0, waits for its next message up to 70; the only one, at 60, it wants no more. a is at 0.

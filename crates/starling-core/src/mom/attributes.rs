@@ -138,7 +138,7 @@ static OF_FEDERATE: [OfFederate; 32] = {
         ),
         periodic(
             "HLAlookahead",
-            Known(|e, of| e.interval(of.clock().and_then(Clock::lookahead))),
+            Known(|e, of| e.interval(of.execution.time.times().lookahead(of.federate))),
         ),
         periodic(
             "HLAGALT",

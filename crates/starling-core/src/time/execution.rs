@@ -148,7 +148,7 @@ impl ExecutionTime {
             galt: galt.time(),
             galt_passed: galt.is_strict(),
             lits: times.lits(federate),
-            lookahead: clock.and_then(|c| c.lookahead()),
+            lookahead: times.lookahead(federate),
             constrained: times.is_constrained(federate),
             asked: advance.map(|(kind, _)| kind),
             advancing_to: advance.map(|(_, to)| to),

@@ -457,6 +457,13 @@ impl Times {
             .is_some_and(Federate::is_waiting)
     }
 
+    /// The actual lookahead of a federate that is time-regulating; none while it waits for that.
+    pub(crate) fn lookahead(&self, federate: FederateHandle) -> Option<LogicalTimeInterval> {
+        let known = self.federates.get(&federate);
+        let regulating = known.filter(|f| f.enabling.is_none());
+        regulating.and_then(|f| f.clock.lookahead())
+    }
+
     /// Whether a federate has asked to be constrained and is not yet.
     pub(crate) fn is_constraining(&self, federate: FederateHandle) -> bool {
         let known = self.federates.get(&federate);

@@ -148,7 +148,7 @@ impl Execution {
         } else {
             ", not time-constrained"
         };
-        match clock.lookahead() {
+        match times.lookahead(of) {
             Some(lookahead) => text += &format!(", time-regulating with lookahead {lookahead}"),
             None => text += ", not time-regulating",
         }
