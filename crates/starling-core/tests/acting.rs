@@ -128,6 +128,51 @@ fn an_attribute_to_which_nobody_subscribes_is_not_made_for_another_s_subscriber(
     assert_eq!(ask(&mut f), 2, "and what B has counted");
 }
 
+/// HLAsetTiming makes no timer for who hears of nothing that is updated periodically.
+#[test]
+fn a_period_wakes_the_executive_for_who_subscribes_to_what_it_updates() {
+    let mut f = two();
+    f.join("C");
+    let timing = f.interaction("HLAmanager.HLAfederate.HLAadjust.HLAsetTiming");
+    let seconds = f.federate("A").parameter_handle(timing, "HLAreportPeriod");
+    let (seconds, b) = (seconds.unwrap(), f.member("B").handle());
+    let (of, whom) = about(&mut f, "A", timing, b);
+    f.call("A", |f| {
+        f.publish_interaction_class(timing)?;
+        let period = 10_u32.to_be_bytes();
+        f.send_interaction(timing, &[(of, &whom), (seconds, &period)], b"")
+    })
+    .unwrap();
+    let due = |f: &mut Federation| {
+        f.run();
+        f.executive().next_timeout().map(|due| due.as_secs())
+    };
+    assert_eq!(due(&mut f), None, "nobody subscribes");
+    let class = f.class("HLAmanager.HLAfederate");
+    let names = ["HLAfederateName", "HLAtimeRegulating", "HLAupdatesSent"];
+    let [name, regulating, sent] =
+        names.map(|name| f.federate("A").attribute_handle(class, name).unwrap());
+    f.call("A", |f| {
+        f.subscribe_object_class_attributes(class, &[name, regulating], true, "")
+    })
+    .unwrap();
+    assert_eq!(f.callbacks("A").len(), 3, "discoveries");
+    assert_eq!(due(&mut f), None, "neither is periodic");
+    f.call("C", |f| {
+        f.subscribe_object_class_attributes(class, &[sent], true, "")
+    })
+    .unwrap();
+    assert_eq!(due(&mut f), Some(10));
+    assert_eq!(f.callbacks("C").len(), 3);
+    f.set_time(10);
+    f.executive().handle_timeout();
+    assert_eq!(told(&mut f, "C"), [0, 0, 1]);
+    assert_eq!(told(&mut f, "A"), [0, 0, 0]);
+    assert_eq!(due(&mut f), Some(20));
+    f.call("C", |f| f.unsubscribe_object_class(class)).unwrap();
+    assert_eq!(due(&mut f), None);
+}
+
 const REPORT: &str = "HLAmanager.HLAfederate.HLAreport.HLAreport";
 
 /// Asks for these counts of B so often, while B answers nothing.

@@ -1,12 +1,14 @@
 //! HLAadjust interactions, and the timer of periodic updates.
 
-use super::attributes::periodic_names;
+use super::attributes::{is_periodic, periodic_names};
 use super::encoding::Decoder;
 use super::execution::{PERIOD_MAX, Period};
 use super::reports::{Fault, Given};
 use super::{instance_of, unknown};
 use crate::execution::Execution;
 use crate::message::Cause;
+#[cfg(test)]
+use crate::message::SubscribedAttribute;
 use crate::message::mom::{Entry, Switches};
 use crate::{AttributeHandle, FederateHandle, ObjectInstanceHandle, Owner};
 use std::time::Duration;
@@ -199,14 +201,21 @@ impl Execution {
 
     /// When the next periodic update is due that somebody subscribes to, since the executive began.
     pub(crate) fn next_timeout(&self) -> Option<Duration> {
-        let known = |federate: FederateHandle| {
+        let periodically = |attribute: AttributeHandle| {
+            let attribute = self.model.attribute(attribute);
+            attribute.is_some_and(|a| is_periodic(&a.name))
+        };
+        let wanted = |federate: FederateHandle| {
             #[cfg(test)]
             super::looks::one_more();
-            let instance = self.objects.get(instance_of(federate));
-            instance.is_some_and(|i| i.knowing().next().is_some())
+            let Some(instance) = self.objects.get(instance_of(federate)) else {
+                return false;
+            };
+            let mut knowing = instance.knowing();
+            knowing.any(|by| self.subscribed_of(by, instance).any(periodically))
         };
         let mut periodic = self.mom.periodic.iter();
-        periodic.find(|(_, f)| known(*f)).map(|(due, _)| *due)
+        periodic.find(|(_, f)| wanted(*f)).map(|(due, _)| *due)
     }
 
     /// Makes the periodic updates that are due.
@@ -233,17 +242,27 @@ impl Execution {
 
 #[cfg(test)]
 impl Execution {
-    /// Gives a federate periodic updates of which one is due then, known to another.
+    /// Gives a federate periodic updates of which one is due then, to which another subscribes.
     pub(crate) fn set_period_for_tests(
         &mut self,
         federate: FederateHandle,
         due: Duration,
-        known_to: FederateHandle,
+        subscriber: FederateHandle,
     ) {
         let length = Duration::from_secs(1000);
         self.mom.set_period(federate, Some(Period { length, due }));
         let instance = self.objects.get_mut(instance_of(federate));
         let instance = instance.expect("every member has one");
-        instance.set_known(known_to, instance.class());
+        let class = instance.class();
+        instance.set_known(subscriber, class);
+        let time = self.model.attribute_by_name(class, "HLAlogicalTime");
+        let time = SubscribedAttribute {
+            attribute: time.expect("the MIM has it"),
+            active: true,
+            rate: String::new(),
+        };
+        let now = self.log.index();
+        let table = self.subscriptions.change();
+        table.set_object(subscriber, class, vec![time], now);
     }
 }

@@ -229,6 +229,11 @@ pub(super) fn periodic_names() -> Vec<&'static str> {
     periodic.map(|a| a.name).collect()
 }
 
+/// Whether it is one of these.
+pub(super) fn is_periodic(name: &str) -> bool {
+    of_federate(name).is_some_and(|a| a.periodic)
+}
+
 /// Whether a federate alone knows what an attribute of its HLAmanager.HLAfederate is worth.
 pub(super) fn needs_counts(name: &str) -> bool {
     of_federate(name).is_some_and(|a| matches!(a.worth, Worth::Counted(_)))

@@ -8,6 +8,7 @@ use crate::execution::Execution;
 use crate::message::mom::{Counts, Entry, Switches};
 use crate::message::{Cause, ModuleSource, Range, time};
 use crate::object::PRIVILEGE_TO_DELETE;
+use crate::object::registered::Instance;
 use crate::time::galt::Outcome;
 use crate::{AttributeHandle, FederateHandle, ObjectInstanceHandle, Owner};
 use std::collections::{BTreeSet, VecDeque};
@@ -243,6 +244,16 @@ impl Execution {
         }
     }
 
+    /// What a federate subscribes to of an instance, at the class at which it knows it; one may come twice.
+    pub(super) fn subscribed_of(
+        &self,
+        federate: FederateHandle,
+        instance: &Instance,
+    ) -> impl Iterator<Item = AttributeHandle> {
+        let known = instance.known_class(federate).into_iter();
+        known.flat_map(move |known| self.subscriptions.attributes(federate, known))
+    }
+
     /// Updates those of the attributes to which somebody subscribes, for all who do to one of them. What needs the federate's counts waits for
     /// them, if they are not given.
     pub(super) fn update_own(
@@ -258,9 +269,7 @@ impl Execution {
         };
         let (mut audience, mut wanted) = (Vec::new(), BTreeSet::new());
         for federate in instance.knowing() {
-            let known = instance.known_class(federate);
-            let of = known.map(|known| self.subscriptions.attributes(federate, known));
-            let of = of.into_iter().flatten();
+            let of = self.subscribed_of(federate, instance);
             let mut of = of.filter(|a| attributes.contains(a)).peekable();
             if of.peek().is_some() {
                 audience.push(federate);
