@@ -351,11 +351,11 @@ impl Federate {
                 }
             }
         }
-        // What was removed and may come back is as what is known.
-        for handle in self.time.kept_at(class) {
+        // What was deleted or removed and may come back is as what is known.
+        for handle in self.time.away_at(class) {
             for attribute in ended {
-                if let Some(kept) = self.time.kept_mut(handle) {
-                    kept.disown(*attribute);
+                if let Some(away) = self.time.away_mut(handle) {
+                    away.disown(*attribute);
                 }
                 self.ownership.transfers.remove(&(handle, *attribute));
                 self.time.away.forget(handle, *attribute);

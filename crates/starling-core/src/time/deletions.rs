@@ -71,13 +71,16 @@ impl Deletions {
         deletion.is_some_and(|d| d.knew.contains_key(&federate))
     }
 
-    /// Instances that a federate knew at a class, and to whose deletions it has come.
+    /// Instances that a federate knew at a class before it came to their deletions, or deleted them itself.
     pub(super) fn all_known_before(
         &self,
         federate: FederateHandle,
         class: ObjectClassHandle,
     ) -> Vec<ObjectInstanceHandle> {
-        let knew = |d: &Deletion| d.knew.get(&federate).is_some_and(|(at, _)| *at == class);
+        let knew = |d: &Deletion| {
+            let is_own = d.message.0 == federate && d.class == class;
+            is_own || d.knew.get(&federate).is_some_and(|(at, _)| *at == class)
+        };
         let all = self.of.iter().filter(|(_, d)| knew(d));
         all.map(|(instance, _)| *instance).collect()
     }

@@ -253,7 +253,7 @@ impl ExecutionTime {
             && message.is_some_and(|message| self.retractable.contains(message))
     }
 
-    /// Instances that a federate knew at a class before it came to their deletions.
+    /// Instances that a federate knew at a class before it came to their deletions, or deleted them itself.
     pub(crate) fn known_before(
         &self,
         federate: FederateHandle,
@@ -656,18 +656,20 @@ impl Execution {
             let Some(known) = self.objects.get_mut(instance) else {
                 return;
             };
-            match knew {
+            let again = match knew {
                 Some((class, _)) if known.known_class(federate).is_none() => {
                     known.set_known(federate, class);
+                    Some((instance, class))
                 }
                 // By its own word, which is still on its way, it may not be time-constrained any more.
-                None if deletion.waiting.contains(&federate) => {}
+                None if deletion.waiting.contains(&federate) => None,
                 _ => continue,
-            }
+            };
             let asked = self.log.index();
             known.ask_known(federate, asked);
             let not_deleted = Entry::NotDeleted { instance, asked };
             self.log.tell(None, &[federate], not_deleted);
+            self.offer_discovered(None, federate, again.as_slice());
         }
         self.advise(None);
     }

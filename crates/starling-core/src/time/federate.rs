@@ -142,17 +142,6 @@ impl FederateTime {
         self.kept.get(&instance)
     }
 
-    /// The same, to be changed.
-    pub(crate) fn kept_mut(&mut self, instance: ObjectInstanceHandle) -> Option<&mut Instance> {
-        self.kept.get_mut(&instance)
-    }
-
-    /// All of these that were known at a class.
-    pub(crate) fn kept_at(&self, class: ObjectClassHandle) -> Vec<ObjectInstanceHandle> {
-        let at_class = self.kept.iter().filter(|(_, i)| i.known_class() == class);
-        at_class.map(|(handle, _)| *handle).collect()
-    }
-
     /// Whether this federate has deleted an instance by a message that it may retract.
     pub(crate) fn is_own_deletion(&self, instance: ObjectInstanceHandle) -> bool {
         self.deleted.contains_key(&instance)
@@ -179,6 +168,13 @@ impl FederateTime {
     pub(crate) fn away_mut(&mut self, instance: ObjectInstanceHandle) -> Option<&mut Instance> {
         let deleted = self.deleted.get_mut(&instance);
         deleted.or_else(|| self.kept.get_mut(&instance))
+    }
+
+    /// All of these that were known at a class.
+    pub(crate) fn away_at(&self, class: ObjectClassHandle) -> Vec<ObjectInstanceHandle> {
+        let all = self.deleted.iter().chain(&self.kept);
+        let at_class = all.filter(|(_, i)| i.known_class() == class);
+        at_class.map(|(handle, _)| *handle).collect()
     }
 
     /// An instance that was about to be removed is not: it need not be discovered.

@@ -208,6 +208,34 @@ fn who_publishes_it_no_more_owns_nothing_of_it_when_the_deletion_is_retracted() 
     }
 }
 
+/// §5.3, of what a federate has deleted itself; an acquisition that it has asked for ends with it.
+#[test]
+fn who_publishes_no_more_what_it_deletes_owns_nothing_of_it_when_the_deletion_is_retracted() {
+    let (mut f, instance, x) = owned_by_who_has_not_come_to_it();
+    let (class, y) = (f.class("A"), [f.attributes(&["y"])[0]]);
+    f.call("c", |f| f.publish_object_class_attributes(class, &y))
+        .unwrap();
+    acquire(&mut f, "a", instance, &x);
+    assert_eq!(f.told("b"), RELEASE);
+    let handle = delete(&mut f, instance);
+    f.call("a", |f| f.unpublish_object_class(class)).unwrap();
+    divest(&mut f, "b", instance, &x);
+    f.call("a", |f| f.retract(handle)).unwrap();
+    assert_eq!(f.told("a"), "");
+    for attribute in [x[0], y[0]] {
+        assert_eq!(owns(&mut f, "a", instance, attribute), Ok(false));
+    }
+    // It is there for others (7.4).
+    assert_eq!(f.told("c"), OFFERED);
+    f.call("c", |f| {
+        f.attribute_ownership_acquisition_if_available(instance, &y, b"")
+    })
+    .unwrap();
+    assert_eq!(f.told("c"), ACQUIRED);
+    f.resign("a", ResignAction::NoAction);
+    assert_eq!(f.status().refused, 0);
+}
+
 #[test]
 fn who_has_left_wants_nothing_of_it_any_more() {
     for lost in [false, true] {
