@@ -324,6 +324,15 @@ impl Federate {
         }
     }
 
+    /// A removal is delivered that may be retracted: at the executive regions are associated again that were since it came.
+    pub(crate) fn unassociate_removed(&mut self, instance: ObjectInstanceHandle) {
+        let regions = self.regions.updates.all_of(instance);
+        if !regions.is_empty() {
+            let request = Request::UnassociateRegions { instance, regions };
+            self.log.request(request);
+        }
+    }
+
     /// Unassociate Regions For Updates, §9.7: what has no region left is updated with the default
     /// region.
     pub fn unassociate_regions_for_updates(

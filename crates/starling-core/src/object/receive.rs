@@ -659,6 +659,9 @@ impl Federate {
                     }
                     return None;
                 };
+                if stamp.as_ref().is_some_and(|s| s.retraction.is_some()) {
+                    self.unassociate_removed(instance);
+                }
                 self.regions.forget_instance(instance);
                 self.mom.tally.instances.removed += 1;
                 self.keep_removed(instance, known, (stamp.as_deref(), order));

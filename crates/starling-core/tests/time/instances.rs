@@ -834,6 +834,75 @@ fn a_region_of_who_was_told_of_a_deletion_may_be_deleted_whether_that_is_retract
     }
 }
 
+/// §9.6: between a deletion's coming to who is not constrained and its delivery, and just as it is retracted.
+#[test]
+fn regions_associated_while_a_removal_waits_are_gone_with_it_and_stay_if_it_is_retracted_before() {
+    for (delivered, hears_late) in [(true, false), (true, true), (false, false)] {
+        let (mut f, instance, x) = owned_by_another();
+        f.join("d");
+        let class = f.class("A");
+        let dimension = f.federate("c").dimension_handle("D").unwrap();
+        let with = |f: &mut Federation, name: &str, lower, upper| {
+            let region = f.call(name, |f| {
+                let region = f.create_region(&[dimension])?;
+                f.set_range_bounds(region, dimension, lower, upper)?;
+                f.commit_region_modifications(&[region])?;
+                Ok::<_, starling_core::Exception>(region)
+            });
+            AttributeRegions {
+                attributes: vec![x],
+                regions: vec![region.unwrap()],
+            }
+        };
+        let handle = delete(&mut f, instance);
+        f.run();
+        let pair = with(&mut f, "c", 0, 5);
+        let associate = |f: &mut starling_core::Lrc<_>| {
+            f.associate_regions_for_updates(instance, std::slice::from_ref(&pair))
+        };
+        if hears_late {
+            f.call_late("c", associate).unwrap();
+        } else {
+            f.call("c", associate).unwrap();
+        }
+        if hears_late {
+            // The removal is delivered and c has not heard of the retraction, which comes before what it says.
+            let told = f.call_late("c", |f| f.next_callback());
+            let told = told.as_ref().map(short);
+            assert_eq!(told.as_deref(), Some("remove d@9TR"));
+        } else if delivered {
+            assert_eq!(f.told("c"), "remove d@9TR");
+        }
+        f.call("a", |f| f.retract(handle)).unwrap();
+        let told = if delivered {
+            format!("retract {}, discover", handle.number())
+        } else {
+            String::new()
+        };
+        assert_eq!(f.told("c"), told);
+        assert!(owns(&mut f, "c", instance, x).unwrap());
+        // Of another part of the dimension.
+        let elsewhere = with(&mut f, "d", 50, 60);
+        f.call("d", |f| {
+            f.subscribe_object_class_attributes_with_regions(class, &[elsewhere], true, "")
+        })
+        .unwrap();
+        assert_eq!(f.told("d"), if delivered { "discover" } else { "" });
+        if !delivered {
+            f.call("c", |f| {
+                f.unassociate_regions_for_updates(instance, std::slice::from_ref(&pair))
+            })
+            .unwrap();
+            assert_eq!(f.told("d"), "discover");
+        }
+        f.call("c", |f| {
+            f.update_attribute_values(instance, &[(x, b"1")], b"u")
+        })
+        .unwrap();
+        assert_eq!((f.told("d").as_str(), f.status().refused), ("u", 0));
+    }
+}
+
 /// It discovers it with its next update, as if it had never been deleted (6.16).
 #[test]
 fn a_deletion_that_is_retracted_brings_nothing_to_who_has_deleted_it_locally() {
