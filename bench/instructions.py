@@ -25,8 +25,11 @@ from pathlib import Path
 # Frames that share a record take 10 more to put than one by one, and 60 less to read.
 RING_BOUNDS = {"put_bundle": 54, "read_bundle": 16}
 RING_FRAMES = 128
-# What counting for the management object model may take of an update and of a reflection (11.2).
+# What counting for the management object model may take of an update and of a reflection (11.2),
+# and what the core takes for one where there is none (`services.mom = off`): it asks only whether
+# anything is counted.
 MOM_BOUND = 15
+WITHOUT_MOM = {"send": 1310, "reflect": 1315}
 FIVE = ("--bytes", "12", "--values", "5")
 CASES = {
     "1 x 100 bytes": ((), 1, {"send": 795, "rtiexec": 310, "receive": 865}),
@@ -195,19 +198,20 @@ def ring(given: argparse.Namespace, function: str, frames: int) -> int:
         return total(profile)
 
 
+def core(given: argparse.Namespace, what: str, switch: str, updates: int) -> int:
+    """Instructions of so many updates or reflections in the core alone."""
+    with tempfile.TemporaryDirectory() as directory:
+        profile = Path(directory, "profile")
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
+        command += [given.mom, what, switch, str(updates)]
+        subprocess.run(command, check=True, capture_output=True)
+        return total(profile)
+
+
 def mom(given: argparse.Namespace, what: str, updates: int) -> int:
     """Instructions of so many updates or reflections beyond those without a management object
     model."""
-
-    def taken(switch: str) -> int:
-        with tempfile.TemporaryDirectory() as directory:
-            profile = Path(directory, "profile")
-            command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
-            command += [given.mom, what, switch, str(updates)]
-            subprocess.run(command, check=True, capture_output=True)
-            return total(profile)
-
-    return taken("on") - taken("off")
+    return core(given, what, "on", updates) - core(given, what, "off", updates)
 
 
 def main() -> int:
@@ -225,8 +229,9 @@ def main() -> int:
             return 1
     good = True
     rows = [(f"ring, {what}", bound, ring, (what,)) for what, bound in RING_BOUNDS.items()]
-    for what in ("send", "reflect"):
+    for what, bound in WITHOUT_MOM.items():
         rows.append((f"counting for the MOM: {what}", MOM_BOUND, mom, (what,)))
+        rows.append((f"core without the MOM: {what}", bound, core, (what, "off")))
     for case, (_, _, bounds) in CASES.items():
         rows += [(f"{case}: {role}", bound, count, (case, role)) for role, bound in bounds.items()]
     for way, bounds in WAY_BOUNDS.items():

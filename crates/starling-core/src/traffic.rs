@@ -73,6 +73,7 @@ impl Federate {
     /// Counts data by class and sender from now on.
     pub fn measure_traffic(&mut self) {
         self.traffic = Some(Box::default());
+        self.mom.tally.turn_on();
     }
 
     /// What was counted, but for ways and calls, which are not this layer's; none if nothing is counted.

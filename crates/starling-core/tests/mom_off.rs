@@ -1,6 +1,7 @@
 //! A federation execution without management object model (`services.mom`), beside one that has it.
 
-use crate::common::{Federation, Sent};
+use crate::common::{Federation, Sent, next_plain};
+use starling_core::message::mom::{Counts, InstanceCounts};
 use starling_core::message::{AttributeRegions, ResignAction, mom};
 use starling_core::{Callback, Exception, ExceptionKind, Lrc};
 
@@ -117,6 +118,52 @@ fn messages_of_a_look_up(mut f: Federation) -> usize {
     let before = f.control.0;
     f.call("A", |a| a.object_class_handle("A")).unwrap();
     f.control.0 - before
+}
+
+/// Neither of what goes the short way nor of what goes the long one.
+#[test]
+fn nothing_is_counted_of_data() {
+    for (mut f, counted) in [
+        (Federation::new(""), true),
+        (Federation::without_mom(""), false),
+    ] {
+        f.join("A");
+        f.join("B");
+        let (class, xy, i) = (f.class("A"), f.attributes(&["x", "y"]), f.interaction("I"));
+        f.call("B", |b| {
+            b.subscribe_object_class_attributes(class, &xy, true, "")?;
+            b.subscribe_interaction_class(i, true)
+        })
+        .unwrap();
+        f.run();
+        let instance = f.call("A", |a| {
+            a.publish_object_class_attributes(class, &xy)?;
+            a.publish_interaction_class(i)?;
+            a.register_object_instance(class, None)
+        });
+        let (instance, mut shortly) = (instance.unwrap(), false);
+        for _ in 0..3 {
+            f.call("A", |a| {
+                a.update_attribute_values(instance, &[(xy[0], b"1")], b"")?;
+                a.update_attribute_values(instance, &[(xy[0], b"1"), (xy[1], b"2")], b"")?;
+                a.send_interaction(i, &[], b"")
+            })
+            .unwrap();
+            f.run();
+            shortly |= next_plain(f.federate("B")).is_some();
+            f.callbacks("B");
+        }
+        assert!(shortly, "some goes the short way");
+        for name in ["A", "B"] {
+            let instances = InstanceCounts::default();
+            let counts = f.member(name).save().mom.counts;
+            let data = Counts {
+                instances,
+                ..counts
+            };
+            assert_eq!(data != Counts::default(), counted, "{name}: {data:?}");
+        }
+    }
 }
 
 #[test]

@@ -7,7 +7,10 @@ use starling_core::{AttributeHandle, Lrc, ObjectInstanceHandle, Transportation};
 
 /// A updates, B reflects; both count, C does not.
 fn counting() -> (Federation, ObjectInstanceHandle, Vec<AttributeHandle>) {
-    let mut f = Federation::new("");
+    counting_in(Federation::new(""))
+}
+
+fn counting_in(mut f: Federation) -> (Federation, ObjectInstanceHandle, Vec<AttributeHandle>) {
     for name in ["A", "B"] {
         f.join_after(name, Lrc::measure_traffic);
     }
@@ -39,7 +42,16 @@ fn volumes(of: &ClassTraffic) -> [u64; 4] {
 
 #[test]
 fn data_is_counted_by_class_transportation_and_sender() {
-    let (mut f, instance, list) = counting();
+    data_is_counted_in(Federation::new(""));
+}
+
+#[test]
+fn data_is_counted_where_there_is_no_management_object_model() {
+    data_is_counted_in(Federation::without_mom(""));
+}
+
+fn data_is_counted_in(f: Federation) {
+    let (mut f, instance, list) = counting_in(f);
     let interaction = f.interaction("I.J");
     f.call("A", |f| f.publish_interaction_class(interaction))
         .unwrap();

@@ -275,9 +275,11 @@ impl Federate {
         let of = Some(SentClass::Interactions(class));
         let body = DataBody::Interaction { class, payload };
         let handed_out = self.send_data((&to[..], of), body, send);
-        self.mom.tally.sent(class, transportation);
-        let bytes = buffer.bytes() + tag.len();
-        note(&mut self.traffic, |t| t.sent(class, transportation, bytes));
+        if self.mom.tally.is_on() {
+            self.mom.tally.sent(class, transportation);
+            let bytes = buffer.bytes() + tag.len();
+            note(&mut self.traffic, |t| t.sent(class, transportation, bytes));
+        }
         if self.mom.serves(class) {
             self.send_to_rti(class, buffer.values(), handed_out);
         }

@@ -50,10 +50,11 @@ type ByClass = Vec<[u64; 2]>;
 /// Counts of a joined federate.
 #[derive(Default)]
 pub(crate) struct Tally {
-    /// Nothing is counted of updates, reflections and interactions.
-    pub(crate) off: bool,
+    /// Something is counted of updates, reflections and interactions, here or by [`crate::traffic`]: whoever sends or
+    /// gets one asks this alone where nothing is.
+    is_on: bool,
     /// Calls of Update Attribute Values.
-    pub(crate) updates_sent: u64,
+    updates_sent: u64,
     pub(crate) instances: InstanceCounts,
     updates: ByClass,
     reflections: ByClass,
@@ -79,28 +80,39 @@ fn grow(to: &mut ByClass, class: u32, transportation: Transportation) {
 }
 
 impl Tally {
+    /// Whether anything is counted. What was sent or is delivered is to be told only then.
+    #[inline(always)]
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// Something is counted from now on.
+    pub(crate) fn turn_on(&mut self) {
+        self.is_on = true;
+    }
+
+    /// Update Attribute Values was called.
+    #[inline(always)]
+    pub(crate) fn update_called(&mut self) {
+        self.updates_sent += u64::from(self.is_on);
+    }
+
     /// An update of an instance of this class was sent.
     #[inline(always)]
     pub(crate) fn updated(&mut self, class: ObjectClassHandle, transportation: Transportation) {
-        if !self.off {
-            add(&mut self.updates, class.raw(), transportation);
-        }
+        add(&mut self.updates, class.raw(), transportation);
     }
 
     /// An update is delivered of an instance registered as this class.
     #[inline(always)]
     pub(crate) fn reflected(&mut self, class: ObjectClassHandle, transportation: Transportation) {
-        if !self.off {
-            add(&mut self.reflections, class.raw(), transportation);
-        }
+        add(&mut self.reflections, class.raw(), transportation);
     }
 
     /// An interaction was sent.
     #[inline(always)]
     pub(crate) fn sent(&mut self, class: InteractionClassHandle, transportation: Transportation) {
-        if !self.off {
-            add(&mut self.interactions_sent, class.raw(), transportation);
-        }
+        add(&mut self.interactions_sent, class.raw(), transportation);
     }
 
     /// An interaction is delivered that was sent as this class.
@@ -110,35 +122,31 @@ impl Tally {
         class: InteractionClassHandle,
         transportation: Transportation,
     ) {
-        if !self.off {
-            add(&mut self.interactions_received, class.raw(), transportation);
-        }
+        add(&mut self.interactions_received, class.raw(), transportation);
     }
 
     /// An instance was updated for the first time.
     #[cold]
     pub(crate) fn first_update(&mut self, class: ObjectClassHandle) {
-        add(
-            &mut self.instances_updated,
-            class.raw(),
-            Transportation::Reliable,
-        );
+        if self.is_on {
+            let how = Transportation::Reliable;
+            add(&mut self.instances_updated, class.raw(), how);
+        }
     }
 
     /// An instance is reflected for the first time.
     #[cold]
     pub(crate) fn first_reflection(&mut self, class: ObjectClassHandle) {
-        add(
-            &mut self.instances_reflected,
-            class.raw(),
-            Transportation::Reliable,
-        );
+        if self.is_on {
+            let how = Transportation::Reliable;
+            add(&mut self.instances_reflected, class.raw(), how);
+        }
     }
 
     /// Of one that has joined; `on`: there is a management object model.
     pub(super) fn new(on: bool) -> Self {
         Tally {
-            off: !on,
+            is_on: on,
             ..Tally::default()
         }
     }

@@ -17,6 +17,8 @@ use std::collections::VecDeque;
 
 /// What a joined federate has of this chapter.
 pub(crate) struct FederateMom {
+    /// The federation execution has a management object model.
+    pub(super) is_on: bool,
     pub(crate) tally: Tally,
     pub(crate) switches: Switches,
     /// What the LRC is to do on behalf of others.
@@ -33,6 +35,7 @@ impl FederateMom {
         switches.report_services &= on;
         switches.report_exceptions &= on;
         let mut new = FederateMom {
+            is_on: on,
             tally: Tally::new(on),
             switches,
             acts: VecDeque::new(),
@@ -56,7 +59,7 @@ impl FederateMom {
 
     /// The FDD has grown.
     pub(crate) fn model_changed(&mut self, model: &ObjectModel) {
-        if !self.tally.off {
+        if self.is_on {
             self.served = Served::of(model);
         }
     }
@@ -70,7 +73,7 @@ impl Federate {
         attributes: &[AttributeHandle],
     ) -> Result<(), Exception> {
         match own_attribute(&self.model, class, attributes) {
-            Some(name) if self.mom.tally.off => Err(switched_off(&format!(
+            Some(name) if !self.mom.is_on => Err(switched_off(&format!(
                 "'{name}' of '{}'",
                 own_class(&self.model, class).unwrap_or_default()
             ))),
@@ -85,7 +88,7 @@ impl Federate {
     ) -> Result<(), Exception> {
         let class = self.model.interaction_class(class);
         match class.filter(|c| is_of_rti(&c.name)) {
-            Some(class) if self.mom.tally.off => Err(switched_off(&format!("'{}'", class.name))),
+            Some(class) if !self.mom.is_on => Err(switched_off(&format!("'{}'", class.name))),
             _ => Ok(()),
         }
     }

@@ -113,7 +113,7 @@ impl FederateMom {
         model: &ObjectModel,
     ) -> Result<(), ProtocolError> {
         self.switches = saved.switches;
-        self.tally = Tally::restore(!self.tally.off, &saved.counts, model)?;
+        self.tally = Tally::restore(self.is_on, &saved.counts, model)?;
         Ok(())
     }
 }

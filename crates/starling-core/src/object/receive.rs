@@ -745,11 +745,13 @@ impl Federate {
         };
         let regions = self.conveyed_regions(sender, has_dimensions, with);
         let time = self.delivered_at(sender, payload.time, order);
-        self.mom.tally.reflected(classes.0, transportation);
-        let bytes = payload.content.bytes();
-        note(&mut self.traffic, |t| {
-            t.reflected(classes.0, sender, transportation, bytes)
-        });
+        if self.mom.tally.is_on() {
+            self.mom.tally.reflected(classes.0, transportation);
+            let bytes = payload.content.bytes();
+            note(&mut self.traffic, |t| {
+                t.reflected(classes.0, sender, transportation, bytes)
+            });
+        }
         if first {
             self.reflected_first(instance, classes.0);
         }
@@ -812,11 +814,13 @@ impl Federate {
         };
         let regions = self.conveyed_regions(sender, has_dimensions, with);
         let time = self.delivered_at(sender, payload.time, order);
-        self.mom.tally.received(class, transportation);
-        let bytes = payload.content.bytes();
-        note(&mut self.traffic, |t| {
-            t.received(class, sender, transportation, bytes)
-        });
+        if self.mom.tally.is_on() {
+            self.mom.tally.received(class, transportation);
+            let bytes = payload.content.bytes();
+            note(&mut self.traffic, |t| {
+                t.received(class, sender, transportation, bytes)
+            });
+        }
         let content = payload.content;
         Some(Callback::ReceiveInteraction {
             class: received,

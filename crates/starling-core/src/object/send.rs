@@ -71,7 +71,7 @@ impl Federate {
         {
             let send = &mut |frame: DataOut<'_>| send.put(frame);
             self.update(instance, values, tag, None, send)?;
-            self.mom.tally.updates_sent += 1;
+            self.mom.tally.update_called();
         }
         Ok(())
     }
@@ -119,11 +119,13 @@ impl Federate {
             return None;
         }
         let transportation = Transportation::Reliable;
-        self.mom.tally.updated(class, transportation);
-        note(&mut self.traffic, |t| {
-            t.updated(class, transportation, bytes)
-        });
-        self.mom.tally.updates_sent += 1;
+        if self.mom.tally.is_on() {
+            self.mom.tally.updated(class, transportation);
+            self.mom.tally.update_called();
+            note(&mut self.traffic, |t| {
+                t.updated(class, transportation, bytes)
+            });
+        }
         let to = &plan.to[..];
         let Some(stamp) = stamp else {
             let what = (true, instance.0);
@@ -170,7 +172,7 @@ impl Federate {
         if order == Order::Receive || timely == values.len() {
             let stamp = self.time.stamp(time, order);
             self.update(instance, values, tag, Some(stamp), send)?;
-            self.mom.tally.updates_sent += 1;
+            self.mom.tally.update_called();
             return Ok(self.note_stamp(stamp));
         }
         let (timely, others): (Vec<_>, Vec<_>) = values.iter().partition(is_timely);
@@ -183,7 +185,7 @@ impl Federate {
         self.update(instance, &timely, tag, Some(stamp), send)?;
         let in_receive_order = self.time.stamp(time, Order::Receive);
         self.update(instance, &others, tag, Some(in_receive_order), send)?;
-        self.mom.tally.updates_sent += 1;
+        self.mom.tally.update_called();
         Ok(self.note_stamp(stamp))
     }
 
@@ -220,12 +222,14 @@ impl Federate {
             self.updated_first(instance, class);
         }
         self.objects.prepare(instance, &self.model);
-        for (how, values) in [
-            (Transportation::Reliable, &scratch.reliable),
-            (Transportation::BestEffort, &scratch.best_effort),
-        ] {
-            if !values.is_empty() || scratch.passels.has(how) {
-                self.mom.tally.updated(class, how);
+        if self.mom.tally.is_on() {
+            for (how, values) in [
+                (Transportation::Reliable, &scratch.reliable),
+                (Transportation::BestEffort, &scratch.best_effort),
+            ] {
+                if !values.is_empty() || scratch.passels.has(how) {
+                    self.mom.tally.updated(class, how);
+                }
             }
         }
         let of = (instance, class);
@@ -458,8 +462,10 @@ impl Federate {
         if !fits(&self.federation, self.frame_bytes_max, bytes) {
             return None;
         }
-        self.mom.tally.sent(class, transportation);
-        note(&mut self.traffic, |t| t.sent(class, transportation, bytes));
+        if self.mom.tally.is_on() {
+            self.mom.tally.sent(class, transportation);
+            note(&mut self.traffic, |t| t.sent(class, transportation, bytes));
+        }
         let to = &plan.to[..];
         let Some(stamp) = stamp else {
             let what = (false, class.raw().into());
@@ -511,10 +517,12 @@ impl Federate {
     ) -> Result<(), Exception> {
         let (transportation, bytes) = self.line_up(class, values)?;
         self.require_fits(bytes + tag.len())?;
-        self.mom.tally.sent(class, transportation);
-        note(&mut self.traffic, |t| {
-            t.sent(class, transportation, bytes + tag.len())
-        });
+        if self.mom.tally.is_on() {
+            self.mom.tally.sent(class, transportation);
+            note(&mut self.traffic, |t| {
+                t.sent(class, transportation, bytes + tag.len())
+            });
+        }
         let list = Listed::of_bytes(&self.slots, values, bytes);
         let payload = Payload {
             transportation,

@@ -196,8 +196,10 @@ pub(super) fn call_back(
             class,
             handles,
         } => {
-            tally.reflected(class, how);
-            note(traffic, |t| t.reflected(class, sender, how, bytes));
+            if tally.is_on() {
+                tally.reflected(class, how);
+                note(traffic, |t| t.reflected(class, sender, how, bytes));
+            }
             PlainCallback::reflect(kept, instance, handles, part);
         }
         ReceivedPlainly::Interaction {
@@ -205,8 +207,10 @@ pub(super) fn call_back(
             class,
             handles,
         } => {
-            tally.received(sent, how);
-            note(traffic, |t| t.received(sent, sender, how, bytes));
+            if tally.is_on() {
+                tally.received(sent, how);
+                note(traffic, |t| t.received(sent, sender, how, bytes));
+            }
             PlainCallback::receive(kept, class, handles, part);
         }
     }
