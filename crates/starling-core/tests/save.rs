@@ -7,7 +7,7 @@ use starling_core::saved::federation::SynchronizationPoint;
 use starling_core::{
     Archive, Archived, Callback, ExceptionKind, FederateHandle, LogicalTime, LogicalTimeInterval,
     ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, SaveFailure, SavedFederation,
-    Service,
+    Service, TimeType,
 };
 use std::collections::BTreeMap;
 
@@ -504,6 +504,63 @@ fn a_save_with_management_object_model_is_not_restored_where_there_is_none() {
 /// What is changed of a save, and what is said of it then.
 type Forgery = (fn(&mut SavedFederation), &'static str);
 
+fn all_are_refused(f: &mut Federation, genuine: &SavedFederation, forgeries: &[Forgery]) {
+    for (forge, why) in forgeries {
+        let mut forged = Box::new(genuine.clone());
+        forge(&mut forged);
+        f.call("A", |f| f.request_federation_restore("L")).unwrap();
+        f.run();
+        let task = f.archives().remove(0);
+        f.archived(&task, Archived::Read(forged));
+        assert!(matches!(
+            &f.callbacks("A")[..],
+            [Callback::RestoreRequested {
+                succeeded: false,
+                ..
+            }]
+        ));
+        assert_eq!(f.callbacks("B"), []);
+        let notes = f.notes();
+        assert!(notes.iter().any(|n| n.contains(why)), "{why}: {notes:?}");
+    }
+}
+
+/// §4.24: by type, and by name where there are several of a type; nobody may be missing, and nobody too many.
+#[test]
+fn who_is_not_of_a_save_is_named_when_its_restore_is_refused() {
+    let others: [Forgery; 4] = [
+        (
+            |s| {
+                let mut members = s.execution.federation.members.values_mut();
+                members.next_back().unwrap().kind = "other".into();
+            },
+            "missing 'B of type other'; too many 'B of type test'",
+        ),
+        (
+            |s| drop(s.execution.federation.members.pop_first()),
+            "missing none; too many 'A of type test'",
+        ),
+        (
+            |s| {
+                let members = &mut s.execution.federation.members;
+                let mut third = members.values().next().unwrap().clone();
+                third.name = "C".into();
+                members.insert(FederateHandle(3), third);
+            },
+            "missing 'C of type test'; too many none",
+        ),
+        (
+            |s| s.execution.time.time_type = TimeType::Integer64,
+            "the logical time HLAinteger64Time, and this federation execution's is HLAfloat64Time",
+        ),
+    ];
+    let mut f = two();
+    let Archived::Read(genuine) = saved(&mut f, "L") else {
+        panic!("it was read");
+    };
+    all_are_refused(&mut f, &genuine, &others);
+}
+
 #[test]
 fn a_save_whose_parts_do_not_fit_together_is_refused_before_anybody_is_told() {
     let forgeries: [Forgery; 14] = [
@@ -608,24 +665,7 @@ fn a_save_whose_parts_do_not_fit_together_is_refused_before_anybody_is_told() {
     let Archived::Read(genuine) = saved(&mut f, "L") else {
         panic!("it was read");
     };
-    for (forge, why) in forgeries {
-        let mut forged = genuine.clone();
-        forge(&mut forged);
-        f.call("A", |f| f.request_federation_restore("L")).unwrap();
-        f.run();
-        let task = f.archives().remove(0);
-        f.archived(&task, Archived::Read(forged));
-        assert!(matches!(
-            &f.callbacks("A")[..],
-            [Callback::RestoreRequested {
-                succeeded: false,
-                ..
-            }]
-        ));
-        assert_eq!(f.callbacks("B"), []);
-        let notes = f.notes();
-        assert!(notes.iter().any(|n| n.contains(why)), "{why}: {notes:?}");
-    }
+    all_are_refused(&mut f, &genuine, &forgeries);
     // The genuine one is restored.
     f.call("A", |f| f.request_federation_restore("L")).unwrap();
     f.run();

@@ -185,6 +185,39 @@ fn report(service: &str, supplied: &[&str]) -> Report {
     }
 }
 
+/// They count the reports that were sent: while nobody subscribes none is, whatever is called.
+#[test]
+fn serial_numbers_have_no_gaps() {
+    let mut f = managed();
+    let class = f.interaction(REPORT);
+    let serial = f
+        .federate("A")
+        .parameter_handle(class, "HLAserialNumber")
+        .unwrap();
+    let heard = |f: &mut Federation, calls: usize| {
+        for _ in 0..calls {
+            f.call("B", |b| b.query_logical_time()).unwrap();
+        }
+        let told = f.callbacks("A");
+        let serials = told.iter().map(|callback| match callback {
+            Callback::ReceiveInteraction { values, .. } => {
+                let mut values = values.iter();
+                let (_, value) = values.find(|(p, _)| *p == serial).unwrap();
+                u32::from_be_bytes(value.try_into().unwrap())
+            }
+            other => panic!("{other:?}"),
+        });
+        serials.collect::<Vec<_>>()
+    };
+    assert_eq!(heard(&mut f, 3), [0, 1, 2]);
+    f.call("A", |a| a.unsubscribe_interaction_class(class))
+        .unwrap();
+    assert_eq!(heard(&mut f, 2), [0; 0]);
+    f.call("A", |a| a.subscribe_interaction_class(class, true))
+        .unwrap();
+    assert_eq!(heard(&mut f, 2), [3, 4]);
+}
+
 #[test]
 fn handles_of_the_fdd_are_their_number_and_their_name() {
     let mut f = managed();

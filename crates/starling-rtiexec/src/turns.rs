@@ -58,6 +58,7 @@ mod tests {
     use super::*;
     use crate::Config;
     use crate::server::Server;
+    use starling_core::PeerId;
     use starling_core::message::{FromExecutive, ModuleSource, ToExecutive};
     use starling_net::{Endpoint, Link, dial};
     use starling_rid::Settings;
@@ -323,6 +324,27 @@ mod tests {
             assert_eq!(receiver.holds, holds);
             assert_eq!(receiver.full_since.is_some(), !holds.is_empty());
         }
+    }
+
+    /// What `starling why` says of it: its process may run, and its host or the way to it not.
+    #[test]
+    fn of_whom_nothing_comes_is_silent_though_its_process_runs() {
+        let heartbeat = Duration::from_secs(100);
+        let (mut server, _at) = server(|config| config.heartbeat = heartbeat);
+        let _peer = peer(&server, &ToExecutive::ListFederations, 1);
+        round(&mut server);
+        let mut after = |heartbeats| {
+            let connection = server.connection(0).unwrap();
+            connection.heard = Instant::now() - heartbeats * heartbeat;
+            server.turn_of(PeerId(0)).unwrap()
+        };
+        let (of_old, now) = (after(7), after(1));
+        assert!(
+            of_old.starts_with("nothing has come from it for "),
+            "{of_old}"
+        );
+        // One heartbeat may be late.
+        assert!(!now.contains("nothing has come"), "{now}");
     }
 
     /// Another process may have its connection open, so that its end is not seen.

@@ -299,6 +299,44 @@ fn messages_of_the_time_at_which_it_is_constrained_come_with_an_advance_to_it() 
     assert_eq!(f.told("b"), "now@7TT, grant 7");
 }
 
+/// §8.5: what was sent before constraint was granted is received in receive order, what is sent behind that waits for its
+/// time, though the callback has not come yet.
+#[test]
+fn messages_under_way_when_constraint_is_enabled() {
+    for waits in [false, true] {
+        let mut f = federation(&["a", "b"]);
+        f.regulate("a", 1.0);
+        let from = if waits { 7.0 } else { 0.0 };
+        f.tar("b", from);
+        f.told("b");
+        f.send("a", "before", from + 5.0);
+        f.run();
+        f.call("b", |f| f.enable_time_constrained()).unwrap();
+        f.run();
+        if waits {
+            f.send("a", "meanwhile", from + 1.0);
+            f.tar("a", 6.0);
+        }
+        f.send("a", "behind", from + 5.0);
+        f.send("a", "sooner", from + 4.0);
+        let told = if waits {
+            "before@12TR, meanwhile@8TR, constrained 7"
+        } else {
+            "before@5TR, constrained 0"
+        };
+        assert_eq!(f.told("b"), told);
+        f.told("a");
+        f.tar("b", from + 5.0);
+        f.tar("a", 20.0);
+        let told = if waits {
+            "sooner@11TT, behind@12TT, grant 12"
+        } else {
+            "sooner@4TT, behind@5TT, grant 5"
+        };
+        assert_eq!(f.told("b"), told);
+    }
+}
+
 #[test]
 fn galt_and_lits() {
     let mut f = federation(&["a", "b"]);

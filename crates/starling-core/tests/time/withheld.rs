@@ -132,6 +132,41 @@ fn what_is_withheld_comes_behind_its_discovery() {
     assert_eq!(f.told("b"), "discover, first, remove gone, grant 1");
 }
 
+/// A discovery is not withheld, and comes before what is in time-stamp order, whenever its federate takes callbacks.
+#[test]
+fn what_is_in_time_stamp_order_comes_behind_its_discovery() {
+    for evokes in [false, true] {
+        let mut f = federation(&["a", "b"]);
+        f.regulate("a", 1.0);
+        f.constrain("b");
+        let (class, xy) = (f.class("A"), f.attributes(&["x", "y"]));
+        f.call("b", |f| {
+            f.subscribe_object_class_attributes(class, &xy, true, "")
+                .unwrap();
+        });
+        f.run();
+        f.plain("a", "withheld");
+        let (instance, xy) = f.instance();
+        f.call("a", |f| {
+            f.update_attribute_values_at(instance, &[(xy[0], b"1")], b"u", at(3.0))
+        })
+        .unwrap();
+        f.run();
+        if evokes {
+            assert_eq!(f.told("b"), "discover");
+        }
+        f.tar("b", 4.0);
+        f.tar("a", 9.0);
+        let told = f.told("b");
+        let expected = if evokes {
+            "withheld, u@3TT, grant 4"
+        } else {
+            "withheld, discover, u@3TT, grant 4"
+        };
+        assert_eq!(told, expected);
+    }
+}
+
 #[test]
 fn what_was_granted_and_not_delivered_comes_in_receive_order_once_constraint_is_off() {
     let mut f = federation(&["a", "b"]);
