@@ -1,8 +1,12 @@
-"""Cells of a report's tables, a test a row: what was counted, round trips, rates."""
+"""Cells of a report's tables, a test a row: what was counted, round trips, rates. And what all of
+these come to.
+"""
 
+from collections import Counter
+from collections.abc import Callable
 from html import escape
 
-from . import rates
+from .differences import key_of, on
 from .report import interval, ms, whole
 
 # Right behind the setup: who scrolls no further has seen what was lost.
@@ -40,15 +44,53 @@ def round_trips(s: dict, trip: str = "", rate: str = "") -> list[str]:
     return [*times[:2], _doubted(f"{hz} ?", rate or trip) if rate or trip else hz, *times[2:]]
 
 
-def throughput(s: dict) -> list[str]:
-    """Those of RATES: updates and megabytes per second, marked where they say little."""
+def throughput(s: dict, doubt: str = "") -> list[str]:
+    """Those of RATES: updates and megabytes per second, marked where `doubt` says why they say
+    little."""
     r = s["rate_hz"]
     figures = [
         f"<b>{r['mean']:,.0f}</b>", interval(r["low"], r["high"], whole),
         f"{s['mb_per_s']['mean']:,.1f}", *[whole(r[k]) for k in ("sd", "min", "max")],
         whole(s["callbacks_hz"]),
     ]  # fmt: skip
-    if said := rates.doubt(s):
+    if doubt:
         figures[0] = f"{r['mean']:,.0f} ?"
-        figures = [_doubted(f, said) for f in figures]
+        figures = [_doubted(f, doubt) for f in figures]
     return figures
+
+
+def summed_up(
+    summaries: list[dict], doubt: Callable[[dict], str], latency: Callable[[dict], bool]
+) -> tuple[str, int]:
+    """Of all tests what was counted, and what speaks against how many, in words; how many reliable
+    messages were lost."""
+    sent, lost = (sum(s[key] for s in summaries) for key in ("sent", "lost"))
+    reliable = sum(s["lost"] for s in summaries if s["transport"] == "reliable")
+    text = f"{len({key_of(s) for s in summaries})} tests, {sent:,} messages sent, {lost:,} lost"
+    text += f", {reliable:,} of them reliable." if lost else "."
+    for what, of in (("rates", False), ("round trips", True)):
+        # Of several pairs of a test the first that has something against it.
+        by_test = {key_of(s): why for s in reversed(summaries)
+                   if latency(s) == of and (why := doubt(s))}  # fmt: skip
+        counts = Counter(reversed(by_test.values()))
+        text += "".join(f" The {what} of {n} are {why}." for why, n in counts.items())
+    return text, reliable
+
+
+def carried(summaries: list[dict], label: Callable[[dict], str]) -> str:
+    """How best effort really travelled, and what else was sent while samples were taken."""
+    lines = [
+        f"<li>{escape(label(s))} of {escape(on(s))}, test {s['test']}: {s['came_reliably']:,} of "
+        f"{s['received']:,} came by a reliable way</li>"
+        for s in summaries
+        if s["transport"] == "best_effort" and s["came_reliably"]
+    ]
+    beats = sum(s["heartbeats"] for s in summaries)
+    said = f"<p>{beats:,} heartbeats were sent between flushes, in all samples together."
+    if twice := sum(s["doubled"] for s in summaries):
+        said += f" {twice:,} messages came that were there before, and count once (doubled)."
+    if lost := sum(s["unrecorded"] for s in summaries):
+        said += f" {lost:,} round trips are in no figure, as the disk was too slow for them."
+    if lines:
+        said += f" Best effort that was none, as its receivers were told:</p><ul>{''.join(lines)}"
+    return said + ("</ul>" if lines else "</p>")

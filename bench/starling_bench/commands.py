@@ -345,9 +345,9 @@ def _compare(study: Study, one: Path, other: Path) -> int:
     if one.resolve() == other.resolve():
         what, do = "both are the same run", "give the directories of two runs"
         raise BenchError("STL-CMP-002", what, str(one), do, USAGE)
-    runs = {}
+    runs, stores = {}, {}
     for directory in (one, other):
-        store = Store.load(directory, study)
+        store = stores[str(directory)] = Store.load(directory, study)
         runs[str(directory)] = store.samples(), store.summaries()
     found = between_runs(study, runs)
     if not found:
@@ -355,9 +355,34 @@ def _compare(study: Study, one: Path, other: Path) -> int:
             "STL-CMP-001", "the runs have no test in common", f"{one}, {other}",
             "compare runs of the same test sequence file", USAGE,
         )  # fmt: skip
+    for note in _apart(stores):
+        typer.echo(f"note: {note}", err=True)
     for difference in found:
         typer.echo(f"{difference.test}: {difference.sentence}")
     return OK
+
+
+def _apart(stores: dict[str, Store]) -> Iterator[str]:
+    """What a reader must know of two runs that are compared."""
+    one, other = (store.run for store in stores.values())
+    yield (
+        f"the runs began at {one['started']} and {other['started']}: whatever else was not the "
+        "same then counts as a difference, too"
+    )
+    facts = [{"commit": run.get("commit"), **run["machine"]} for run in (one, other)]
+    unlike = [
+        f"{key} {facts[0].get(key)} and {facts[1].get(key)}"
+        for key in dict.fromkeys([*facts[0], *facts[1]])
+        if facts[0].get(key) != facts[1].get(key)
+    ]
+    if unlike:
+        yield f"they were not of one build or machine: {'; '.join(unlike)}"
+    for directory, store in stores.items():
+        for e in store.run["executions"]:
+            if e["state"] != "done":
+                yield f"{directory}: {e['sequence']}/{e['execution']} {e['state']}: {e['message']}"
+        for note in [*store.run["notes"], *store.warnings()]:
+            yield f"{directory}: {note}"
 
 
 def guarded(work) -> int:
@@ -460,7 +485,7 @@ class _Doing:
             self.store = self._taken_up() if self.resume else self._begun(me)
             try:
                 self.store.run["id"] = me.id
-                self.store.note(self.notes)
+                self.store.note([*self.notes, *self._outside()])
                 self.store.reports = self.report
                 return asyncio.run(self._all())
             finally:
@@ -486,15 +511,26 @@ class _Doing:
             for s in self.sequences.sequence
             if not s.bundling and not adapter_for(s.rti, "").bundling
         ]
+        # Who resumes it may be in another folder.
+        program = self.program
+        if program and "/" in program:
+            program = str(Path(program).absolute())
         given = {
             "id": me.id, "file": str(self.file.resolve()), "tsf": self.file.name,
-            "tsf_text": self.sequences.text, self.study.program: self.program,
+            "tsf_text": self.sequences.text, self.study.program: program,
             "scale": self.scale,
             "rti_root": str(self.rti_root.resolve()) if self.rti_root else None,
             "notes": list(dict.fromkeys(note for note in notes if note)),
         }  # fmt: skip
         out = self.out or Path("bench-results") / f"{name}-{stamp}"
         return Store.create(out, self.study, given)
+
+    def _outside(self) -> Iterator[str]:
+        """What sets RTIs of this host that is not of the file: nobody else would know of it."""
+        for sequence in filter(self.conductor.here, self.sequences.sequence):
+            if found := adapter_for(sequence.rti, "").outside(sequence.rti, sequence.directory):
+                name = getattr(sequence.rti, "name", sequence.rti.adapter)
+                yield f"RTI '{name}' is set by what is not in the file, too: {', '.join(found)}."
 
     def _taken_up(self) -> Store:
         if self.out is None:

@@ -358,10 +358,14 @@ class Conductor:
         record: dict, there: "There", places: dict[str, network.Place],
     ) -> None:  # fmt: skip
         work = (self.base / sequence.directory).resolve() if sequence.directory else directory
-        title = f"{sequence.name}-{execution.name}"
+        # Where an RTI's server serves others, too, no two runs have one; nor is one taken up that
+        # a run has left there.
+        federation = execution.federation or "-".join(
+            [self.study.name, sequence.name, execution.name, self.run.id[-8:]]
+        )
         common = [
             "--fom", str(self.fom(sequence)),
-            "--federation", execution.federation or f"{self.study.name}-{title}",
+            "--federation", federation,
             "--join-timeout", str(sequence.join_timeout_s),
             "--data-timeout", str(sequence.data_timeout_s),
             "--loss-timeout", str(sequence.loss_timeout_s),
@@ -394,6 +398,7 @@ class Conductor:
             await until_ready(server, prepared, sequence.join_timeout_s, there)
         root = self.rti_root(sequence)
         there.master.root, there.master.loaded = root, launcher.loaded
+        there.master.files = [self.beside(sequence), str(self.fom(sequence))]
         # The master comes last.
         federates = sorted(sequence.federate, key=lambda f: f.name == sequence.master)
         for federate in federates:
@@ -413,6 +418,6 @@ class Conductor:
                 # Between samples, and only then, results are brought home, the RTI is asked and
                 # summaries are renewed: within one the manager does nothing but wait.
                 command.append("--paced")
-                there.asks(adapter, prepared, place, record)
+                there.asks(adapter, prepared, place, record, federation)
             await start(federate.name, federate.host, federate.cpus, command, prepared)
         await follow(sequence, launcher, there)

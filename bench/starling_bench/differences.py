@@ -31,6 +31,7 @@ class Difference:
     more_is_faster: bool
     doubt: str = ""  # why the values say little
     of: str = "samples"  # what its values are
+    apart: bool = False  # rounds of which all of the one were run before the other's first
 
     @property
     def different(self) -> bool:
@@ -40,7 +41,11 @@ class Difference:
     def sentence(self) -> str:
         if self.doubt:
             return f"{self.one} and {self.other}: {self.doubt}."
-        return compare.sentence(self.one, self.other, self.found, self.more_is_faster, self.of)
+        said = compare.sentence(self.one, self.other, self.found, self.more_is_faster, self.of)
+        return f"{said} {_APART}" if self.apart and self.found.different else said
+
+
+_APART = "They were run one after the other: what drifted between them counts, too."
 
 
 def measured_so(s: dict) -> str:
@@ -102,7 +107,10 @@ def _differences(
     study: Study, questions: tuple[Question, ...], rows: list[dict], summaries: list[dict]
 ) -> list[Difference]:
     samples = in_order(study, rows)
-    found = [d for q in questions for d in _answers(study, q, samples, summaries)]
+    spans: dict[tuple, list[int]] = {}  # from which row of a test to which
+    for number, row in enumerate(rows):
+        spans.setdefault(key_of(row), [number, number])[1] = number
+    found = [d for q in questions for d in _answers(study, q, samples, summaries, spans)]
     corrected = compare.holm([d.found for d in found])
     return [replace(d, found=c) for d, c in zip(found, corrected, strict=True)]
 
@@ -176,7 +184,7 @@ def _pairs(study: Study, question: Question, summaries: list[dict]) -> Iterator[
 
 def _answers(
     study: Study, question: Question, samples: dict[tuple, dict[object, list[float]]],
-    summaries: list[dict],
+    summaries: list[dict], spans: dict[tuple, list[int]],
 ) -> Iterator[Difference]:  # fmt: skip
     for pair in _pairs(study, question, [s for s in summaries if samples.get(key_of(s))]):
         keys = list(dict.fromkeys(map(key_of, pair.group)))
@@ -185,10 +193,15 @@ def _answers(
             for own in (pair.one_keys, pair.other_keys)
         )
         doubts = (study.doubt(s) for s in pair.group if question.name(s) in (pair.one, pair.other))
+        of = x_of if x_of == y_of else "samples"
+        (begin, end), (other_begin, other_end) = (
+            (min(spans[key][0] for key in own), max(spans[key][1] for key in own))
+            for own in (pair.one_keys, pair.other_keys)
+        )
+        apart = of == "rounds" and (end < other_begin or other_end < begin)
         yield Difference(
             pair.title, pair.one, pair.other, compare.compare(x, y),
-            study.more_is_faster(pair.group[0]), next(filter(None, doubts), ""),
-            x_of if x_of == y_of else "samples",
+            study.more_is_faster(pair.group[0]), next(filter(None, doubts), ""), of, apart,
         )  # fmt: skip
 
 

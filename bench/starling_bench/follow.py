@@ -83,6 +83,7 @@ class Master:
         self.loaded: Callable[[], list[str]] = list
         self.root: Path | None = None
         self.roots: dict[str, Path | None] = {}
+        self.files: list[str] = []  # of this host, which federates were started with
 
     def hear(self, event: dict) -> None:
         """Keeps an event of the message pipe; a problem with that is kept for `check`."""
@@ -131,16 +132,22 @@ class Master:
             isinstance(v, int | float) for v in clock.values()
         ):
             raise ValueError("its clock is no table of numbers")
-        self._record["rti"] = line_of(event.get("rti", ""))[:_TEXT_MAX]
-        self._record["clock"] = clock
+        was, rti = self._record.get("rti", ""), line_of(event.get("rti", ""))[:_TEXT_MAX]
+        self._record["rti"], self._record["clock"] = rti, clock
         libraries = named(event.get("libraries", []))
         before = self._record.get("libraries", {})
-        now = self._record["libraries"] = checksums(libraries)
-        if other := sorted(name for name in now if before.get(name, now[name]) != now[name]):
-            what = (
-                f"{self._sequence.name}/{self._execution.name}: {', '.join(other)} changed between"
-            )
-            self.note(f"{what} its tests, as it was resumed: they are of two builds.")
+        now = self._record["libraries"] = checksums([*libraries, *self.files])
+        # A file's name may have its version, so that a new one is another.
+        other = sorted(
+            name for name in before | now if before and before.get(name) != now.get(name)
+        )
+        where = f"{self._sequence.name}/{self._execution.name}"
+        if other:
+            what = f"{where}: {', '.join(other)} changed between its tests, as it was resumed"
+            self.note(f"{what}: they are of two builds.")
+        if was not in ("", rti):
+            what = f"{where}: until it was resumed its RTI was {was}; tables call all its tests"
+            self.note(f"{what} {rti}'s.")
         self._told(self._sequence.master, libraries)
         # Of programs that say nothing of themselves there is what the system knows.
         if self.root:
@@ -263,6 +270,7 @@ class There:
         self._going: set[asyncio.Task] = set()
         self._adapter: Adapter | None = None
         self._status: Prepared | None = None
+        self._federation = ""
 
     def words(self, words: list[str], site: ssh.Site | None) -> list[str]:
         """Words of a command, with the paths that they have there."""
@@ -291,10 +299,13 @@ class There:
             await site.bring_home(self._directory)
 
     def asks(
-        self, adapter: Adapter, prepared: Prepared, place: network.Place, record: dict
-    ) -> None:
-        """Between samples, once in each test, the RTI is asked by what ways data go."""
+        self, adapter: Adapter, prepared: Prepared, place: network.Place, record: dict,
+        federation: str,
+    ) -> None:  # fmt: skip
+        """Between samples, once in each test, the RTI is asked by what ways data go in this
+        federation execution."""
         self._adapter, self._status, self._place = adapter, prepared, place
+        self._federation = federation
         self._ways = record["ways"]
 
     async def _ask(self, counts: bool) -> None:
@@ -303,7 +314,8 @@ class There:
             return
         try:
             said = await self._said(self._status)
-            ways = [dataclasses.asdict(way) for way in self._adapter.ways(said, self._status.env)]
+            found = self._adapter.ways(said, self._status.env, self._federation)
+            ways = [dataclasses.asdict(way) for way in found]
         except _UNASKED as e:
             ways = []
             self.master.note(f"by what ways data went could not be asked: {_why(e)}")
@@ -332,7 +344,7 @@ class There:
         first: dict[str, tuple[int, int]] | None = None
         while True:
             try:
-                now = self._adapter.replaced(await self._said(status))
+                now = self._adapter.replaced(await self._said(status), self._federation)
             except TimeoutError:
                 continue  # over a bad link; whoever calls this bounds it
             first = now if first is None else first

@@ -751,7 +751,7 @@ def _text(path: Path) -> str:
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             what, do = "the test sequence file is UTF-16", "save it as UTF-8"
             raise BenchError("STL-TSF-001", what, f"{path}:1", do, USAGE)
-        return data.decode("utf-8")
+        return data.decode("utf-8-sig")  # some editors put a mark in front
     except UnicodeDecodeError as e:
         line = data[: e.start].count(b"\n") + 1
         what, do = "the test sequence file is not UTF-8", "save it as UTF-8"

@@ -38,7 +38,10 @@ def _busy(row: dict) -> bool:
 
 def doubt(of: dict, least_s: float = SPAN_MIN_S) -> str:
     """Why a row's or a summary's figures say little; "" if nothing speaks against it. A summary's
-    do where half of its samples do: what fewer make of its mean is in the mean's interval."""
+    do where half of its samples do: what fewer make of its mean is in the mean's interval. But
+    samples of which nothing came are in no interval."""
+    if of.get("nothing"):
+        return "of samples of which some brought nothing"
     if 2 * of["short"] >= of["samples"] if "short" in of else _short(of, least_s):
         return f"too short to tell (below {least_s * 1e3:.0f} ms a sample): take more updates"
     if 2 * of["busy"] >= of["samples"] if "busy" in of else _busy(of):
@@ -55,6 +58,7 @@ def summary(rows: list[dict], one_way: bool) -> dict:
     return {
         "short": sum(_short(row, least_s) for row in rows),
         "busy": sum(map(_busy, rows)),
+        "nothing": sum(not row["rate_hz"] for row in rows),
         "rate_hz": asdict(stats.spread(hz, rounds)),
         "callbacks_hz": stats.spread([row["rate_hz"] for row in rows]).mean,
         "mb_per_s": asdict(stats.spread(mb, rounds)),

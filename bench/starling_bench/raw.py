@@ -96,8 +96,10 @@ def _unpacked(path: Path) -> dict[int, np.ndarray]:
             "STL-OUT-007", f"this is no table of round trips: {e}", str(path)
         ) from None
     numbers, ns = table["sample"].to_numpy(), table["ns"].to_numpy()
+    if not len(numbers):
+        return {}
     # A sample's values stand together.
-    starts = np.flatnonzero(np.diff(numbers.astype(np.int64), prepend=-1))
+    starts = np.append(0, 1 + np.flatnonzero(numbers[1:] != numbers[:-1]))
     return {
         int(numbers[at]): part for at, part in zip(starts, np.split(ns, starts[1:]), strict=True)
     }

@@ -77,6 +77,7 @@ class _Run(_Lax):
     scale: Annotated[float, Field(gt=0)] = 1.0
     rti_root: str | None = None
     manager: _Manager | None = None
+    found: dict | None = None
 
 
 def check(run: object, path: Path, program: str) -> None:

@@ -2,6 +2,7 @@
 figure is also written to figures/ as SVG and PNG. What stands in it is the study's.
 """
 
+import contextlib
 import errno
 import io
 import itertools
@@ -169,6 +170,11 @@ _ONE_AFTER_ANOTHER = (
     "Not all tests were run to and fro: what drifted between them counts as a difference."
 )
 _TO_AND_FRO = "All were run to and fro, in rounds; each round's mean is one value."
+_APART = (
+    "A sequence's executions were run to and fro, in rounds, and each round's mean is one value; "
+    "but sequences of different tables of the file were run one after the other: what drifted "
+    "between those counts as a difference."
+)
 _ANALYSED = (
     "Of the logarithms of the samples' means or rates: how much of their squares is due to each "
     "variable, and to each two of them together (type II). What all tests of an execution share, "
@@ -201,7 +207,21 @@ def comparisons(store: Store, summaries: list[dict]) -> list[str]:
 def order(store: Store) -> str:
     """Whether what is compared was run to and fro, or one after the other."""
     in_rounds = all(e.get("round_of") for e in store.run["executions"])
-    return _TO_AND_FRO if in_rounds else _ONE_AFTER_ANOTHER
+    return _rounds(store) if in_rounds else _ONE_AFTER_ANOTHER
+
+
+def _rounds(store: Store) -> str:
+    """How rounds were run, in words."""
+    spans: dict[str, list[int]] = {}  # of a sequence, from which execution to which
+    for number, e in enumerate(store.run["executions"]):
+        spans.setdefault(e["sequence"], [number, number])[1] = number
+    # One that begins behind all that began before has no turns with them.
+    end = -1
+    for begin, last in spans.values():
+        if -1 < end < begin:
+            return _APART
+        end = max(end, last)
+    return _TO_AND_FRO
 
 
 def analysis(store: Store, summaries: list[dict]) -> list[str]:
@@ -257,7 +277,7 @@ def _order(store: Store) -> str:
     if len({e["sequence"] for e in executions}) < 2:
         return ""
     if all(e.get("round_of") for e in executions):
-        return _TO_AND_FRO
+        return _rounds(store)
     blocks = [store.study.block(e["execution"]) for e in executions]
     changes = sum(one != other for one, other in itertools.pairwise(blocks))
     return _IN_BLOCKS if 1 < len(set(blocks)) == changes + 1 else _NO_BLOCKS
@@ -452,8 +472,9 @@ def _libraries(store: Store) -> list[str]:
 
 
 def _hosts(store: Store) -> list[str]:
-    """What there was to know of other hosts, before their first sample."""
-    found: dict[str, dict] = {}
+    """What there was to know of hosts before their first sample."""
+    here = store.run.get("found")
+    found: dict[str, dict] = {"this one": here} if here else {}
     for execution in store.run["executions"]:
         found = execution.get("found", {}) | found
     left_out = ("busy", "cleaned")  # they are notes
@@ -513,6 +534,12 @@ class Page:
 
     def __init__(self, store: Store) -> None:
         self.store, self.count = store, 0
+        # Those of a report that had more would be taken for figures of this one.
+        directory = store.directory / "figures"
+        with contextlib.suppress(OSError):  # there are none
+            for old in [] if directory.is_symlink() else list(directory.iterdir()):
+                if re.fullmatch(r"\d{3,}\.(svg|png)", old.name):
+                    old.unlink()
 
     def figure(self, figure: plt.Figure, caption: str) -> str:
         """As HTML, and as files."""

@@ -18,8 +18,10 @@ from pydantic import Field
 from .errors import USAGE, BenchError
 from .fields import Name, Placed
 from .identity import VARIABLE, Run
+from .outside import line_of
 
 PORT = 15164  # of a server on a host of its own, where any port is free
+_SHOWN_MAX = 200  # characters of a variable's value
 
 
 Environment = dict[Annotated[str, Field(pattern=r"^[^=]+$")], str]
@@ -203,12 +205,17 @@ class Adapter:
         """Environment that switches bundling off."""
         return given
 
-    def ways(self, said: str, env: dict[str, str]) -> list[Way]:
-        """What the RTI's command said, by which federates have this environment; ValueError if it
-        said something else."""
+    def outside(self, rti: Rti, directory: str | None) -> list[str]:
+        """What sets the RTI otherwise than its table says: variables of this process, and files,
+        also in the directory that federates run in, if one is named."""
         return []
 
-    def replaced(self, said: str) -> dict[str, tuple[int, int]]:
+    def ways(self, said: str, env: dict[str, str], execution: str = "") -> list[Way]:
+        """What the RTI's command said of this federation execution ("": of all), whose federates
+        have this environment; ValueError if it said something else."""
+        return []
+
+    def replaced(self, said: str, execution: str = "") -> dict[str, tuple[int, int]]:
         """What each federate told the RTI last, as the same command says: how many services it had
         called, and how many of the values that came newer ones had replaced; nothing if it does not
         say. ValueError if it said something else."""
@@ -303,23 +310,41 @@ class Starling(Adapter):
             prepared.status = [str(program), "ps", "--json", *at]
         return prepared
 
+    def outside(self, rti: Rti, directory: str | None) -> list[str]:
+        given = {
+            k: v for k, v in os.environ.items() if k.startswith("STARLING_") and k not in rti.env
+        }
+        own = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+        files = [Path(own, "starling", "starling.toml")]
+        files += [Path(directory, "starling.toml")] if directory else []
+        return [
+            *(f"{name}={line_of(value)[:_SHOWN_MAX]}" for name, value in sorted(given.items())),
+            *(str(file) for file in files if os.path.exists(os.path.expanduser(file))),
+        ]
+
     @staticmethod
     def _program(root: Path | None) -> Path:
         """Its command, of the same install tree as its libraries."""
         return (root or Path("/nowhere")) / "bin" / "starling"
 
-    def replaced(self, said: str) -> dict[str, tuple[int, int]]:
+    @staticmethod
+    def _executions(said: str, name: str) -> list[dict]:
+        """Those of this name; an RTI that serves others, too, has federates of the same names."""
+        every = json.loads(said)["federations"]
+        return [one for one in every if not name or one.get("name") == name]
+
+    def replaced(self, said: str, execution: str = "") -> dict[str, tuple[int, int]]:
         try:
-            every = [f for one in json.loads(said)["federations"] for f in one["federates"]]
+            every = [f for one in self._executions(said, execution) for f in one["federates"]]
             return {f["name"]: (int(f["calls"]), int(f["counters"]["conflated"])) for f in every}
         except (KeyError, TypeError, ValueError) as e:
             raise ValueError(f"no status of Starling: {e!r}") from None
 
-    def ways(self, said: str, env: dict[str, str]) -> list[Way]:
+    def ways(self, said: str, env: dict[str, str], execution: str = "") -> list[Way]:
         multicast = env.get("STARLING_TRANSPORT_BEST_EFFORT") == "multicast"
         found = []
         try:
-            for federation in json.loads(said)["federations"]:
+            for federation in self._executions(said, execution):
                 names = {f["handle"]: f["name"] for f in federation["federates"]}
                 by_datagrams = {
                     f["name"]

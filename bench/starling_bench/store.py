@@ -14,6 +14,7 @@ import math
 import os
 import platform
 import subprocess
+import time
 from datetime import UTC, datetime
 from numbers import Integral, Real
 from pathlib import Path
@@ -26,6 +27,7 @@ from .outside import fresh_file, read_json, read_text, write_json
 from .study import Columns, Study
 
 _TEXT_MAX = 1000  # characters
+_LONG_S = 0.5  # what is renewed in less time is so after each test
 # Raw values of a sample, or of a test, that a host lost when it went down.
 _NOT_WHOLE = ("STL-RUN-009", "STL-OUT-007")
 
@@ -40,6 +42,22 @@ def commit() -> str:
     return "unknown"
 
 
+def usable_cpus(root: Path = Path("/")) -> float:
+    """How many of its CPUs this process may have: a container's control group, or an affinity, may
+    leave less than there are."""
+    may: float = len(os.sched_getaffinity(0))
+    with contextlib.suppress(OSError, ValueError):
+        group = (root / "proc/self/cgroup").read_text().partition("::")[2].split("\n")[0]
+        top = root / "sys/fs/cgroup"
+        here = top / group.lstrip("/")
+        # In a container the path may be the host's, of which only the container's own is there.
+        for one in [d for d in (here, *here.parents) if d.is_relative_to(top)]:
+            with contextlib.suppress(OSError, ValueError):
+                quota, period = (one / "cpu.max").read_text().split()
+                may = min(may, int(quota) / int(period))
+    return may
+
+
 def machine() -> dict:
     """What a reader must know of the machine."""
     info = {
@@ -47,6 +65,7 @@ def machine() -> dict:
         "kernel": platform.release(),
         "kernel_build": platform.version(),  # names its preemption model
         "cpus": os.cpu_count(),
+        "cpus_usable": usable_cpus(),
         "python": platform.python_version(),
         "container": Path("/.dockerenv").exists(),
     }
@@ -81,6 +100,7 @@ class Store:
         self._told: set[tuple] = set()  # samples that were added
         self._tails: dict[int, tuple] = {}  # of each pair what is being written
         self._left_out: dict[tuple, list[int]] = {}  # samples of tests, and why
+        self._renew_s = -math.inf  # before that time summaries are not renewed
 
     @classmethod
     def create(cls, directory: Path, study: Study, run: dict) -> "Store":
@@ -181,9 +201,11 @@ class Store:
         """Sequences whose executions loaded several libraries of one name, as after a build between
         two of them."""
         seen: dict[tuple[str, str], set[str]] = {}
+        versions: dict[str, dict[str, None]] = {}
         for e in self.run["executions"]:
             for name, checksum in e.get("libraries", {}).items():
                 seen.setdefault((name, e["sequence"]), set()).add(checksum)
+            versions.setdefault(e["sequence"], {}).update({e["rti"]: None} if e["rti"] else {})
         several: dict[str, list[str]] = {}
         for (name, sequence), checksums in seen.items():
             if len(checksums) > 1:
@@ -192,6 +214,10 @@ class Store:
             f"{name} was not the same in all executions of {', '.join(sequences)}: they are of "
             "several builds (see Libraries)."
             for name, sequences in several.items()
+        ] + [
+            f"Executions of {sequence} had several RTIs: {', then '.join(named)}."
+            for sequence, named in versions.items()
+            if len(named) > 1
         ]
 
     def note(self, notes: list[str]) -> None:
@@ -422,15 +448,17 @@ class Store:
 
     def recompute(self) -> None:
         """Makes the rows' figures anew from raw values, whatever the table says of them."""
-        at: tuple = ()
+        of: tuple = ()
+        found: dict[int, dict[int, np.ndarray]] = {}  # by pair, whose rows take turns
         kept, first, whole = [], None, False
         for row in self.rows:
             here = (row["sequence"], row["execution"], row["test"], row["pair"])
+            if here[:3] != of:
+                of, found = here[:3], {}
             try:
-                if here != at:
-                    at, found = (), self.raw(*here)
-                    at = here
-                made = self.study.figures(self, row, found)
+                if here[3] not in found:
+                    found[here[3]] = self.raw(*here)
+                made = self.study.figures(self, row, found[here[3]])
             except BenchError as e:
                 if e.code not in _NOT_WHOLE:
                     raise
@@ -464,10 +492,18 @@ class Store:
         self.write("run.json", write_json(self.run, indent=1) + "\n")
 
     def renew(self) -> None:
-        """Writes what is known while a run goes on."""
+        """Writes what is known while a run goes on; of so many tests that this takes long, so often
+        that it takes a tenth of the time."""
+        begin = time.monotonic()
+        if begin < self._renew_s:
+            return
         summaries = self._save()
         if self.reports:
             self.study.renew(self, summaries)
+        end = time.monotonic()
+        first, self._renew_s = self._renew_s == -math.inf, end
+        if end - begin > _LONG_S and not first:  # which loads libraries
+            self._renew_s = end + 9 * (end - begin)
 
     def save(self) -> list[dict]:
         """Writes run.json and the summaries; returns these."""
@@ -518,12 +554,20 @@ def check_counts(row: dict, columns: Columns) -> dict:
     if below := [c for c in columns.names if isinstance(row[c], int | float) and row[c] < 0]:
         what = f"{title}: {below[0]} is {row[below[0]]}"
         raise BenchError("STL-RUN-007", what, do="read the logs of its federates")
-    if row["sent"] != row["received"] + row["lost"]:
+    return check_sum(row)
+
+
+def check_sum(row: dict) -> dict:
+    """The row; BenchError if what was sent is not what came and what was lost."""
+    sent, received, lost = (row.get(key) for key in ("sent", "received", "lost"))
+    if None not in (sent, received, lost) and sent != received + lost:
         raise BenchError(
             "STL-RUN-007",
-            f"{title}: {row['sent']} sent is not {row['received']} received + {row['lost']} lost",
-            do="the RTI delivered what nobody sent, or its federates are wrong: read the logs",
-        )
+            f"sample {row.get('sample')} of test {row.get('test')}: {sent} sent is not {received} "
+            f"received + {lost} lost",
+            do="the RTI delivered what nobody sent, its federates are wrong, or somebody altered "
+            "the table: read the logs",
+        )  # fmt: skip
     return row
 
 

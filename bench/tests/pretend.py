@@ -68,8 +68,9 @@ if "stubborn" in option("--pair")[0]:
     print("bmfed: I give up", file=sys.stderr)
     sys.exit(1)
 
-# Its seed is its federation's, so that two are alike but not the same; a factor makes one slow.
-random.seed(option("--federation")[0])
+# Its seed is its federation's, without the run's part, so that two are alike but not the same; a
+# factor makes one slow.
+random.seed(option("--federation")[0].rpartition("-")[0])
 unrecorded = int(os.environ.get("PRETEND_UNRECORDED", "0"))
 factor = float(os.environ.get("PRETEND_FACTOR", "1"))
 # What a master may say at its first sample that is no good, by name.

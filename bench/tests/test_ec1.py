@@ -236,7 +236,7 @@ def test_counts_of_before_are_not_taken_for_those_of_after():
         return json.dumps({"federations": [{"federates": every}]})
 
     there = object.__new__(follow.There)
-    there._adapter, there._said = rti.ADAPTERS["starling"](), said
+    there._adapter, there._said, there._federation = rti.ADAPTERS["starling"](), said, ""
     assert asyncio.run(there._replaced(None)) == {"pub1": 0, "sub1": 9} and not told
 
 

@@ -134,7 +134,8 @@ def test_check_is_cautious_where_updates_are_few(tmp_path, updates, kind, few):
 
 def test_who_lost_some_is_not_the_best_without_a_word():
     """Round trips and rates are of what came."""
-    row = sample("udp", 1, 0.4, 0.5) | {"lost": 1000, "received": 1000}
+    some = {"lost": 1000, "received": 1000}
+    row = sample("udp", 1, 0.4, 0.5) | some | {"transport": "best_effort"}
     found = rows.summarize([row], [], 0.1) | {"rti": "", "sequence": "udp"}
     assert figures._best([found]).startswith("udp (0.5 of it lost), ")
     trips = found | {"kind": "RTOL", "rtt_ms": {"mean": 0.01}}

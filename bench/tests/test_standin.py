@@ -57,6 +57,19 @@ def test_all_four_tests_where_the_rti_copies_bytes_at_once(run, server):
     assert {(r["received"], r["lost"], r["late"]) for r in run.rows()} == {("300", "0", "0")}
 
 
+def test_two_runs_on_one_server_do_not_meet(run, server):
+    """At once, of one file: each has a federation execution of its own."""
+    (run.directory / "other").mkdir()
+    both = [run, Run(run.directory / "other")]
+    for one in both:
+        start(one, server, QUICK)
+    for one in reversed(both):
+        code, _, err = one.end()
+        assert (code, err) == (0, "")
+        assert len(one.rows()) == 4 * 2 * 2
+        assert {(r["received"], r["lost"], r["late"]) for r in one.rows()} == {("300", "0", "0")}
+
+
 ROUND_TRIPS = """kind = "RTOL"
 loop_version = 3
 outstanding_max = 1

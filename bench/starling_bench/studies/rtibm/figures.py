@@ -1,11 +1,9 @@
 """RTIBM's report."""
 
-from collections import Counter
 from html import escape
 from pathlib import Path
 
 from ... import cells, loops, rates, report
-from ...differences import on
 from ...report import Page, band, ms, plots
 from ...store import Store
 from . import published, rows
@@ -37,7 +35,7 @@ def write(store: Store, summaries: list[dict], done: bool = True) -> None:
 def _behind(store: Store, summaries: list[dict], page: Page, latency: list[dict]) -> list[str]:
     """What stands behind the tables of all tests."""
     body = report.ways(summaries, lambda s: s["transport"] == "best_effort")
-    body.append(_carried(summaries))
+    body.append(cells.carried(summaries, label))
     body += published.loops(summaries) + published.drops(summaries)
     if latency:
         body.append("<h2>Percentiles and distribution by test</h2>")
@@ -61,21 +59,14 @@ _METHOD = Path(__file__).with_name("method.txt").read_text(encoding="utf-8")
 
 
 def _verdict(store: Store, summaries: list[dict]) -> str:
-    sent = sum(s["sent"] for s in summaries)
-    lost = sum(s["lost"] for s in summaries)
-    reliable = sum(s["lost"] for s in summaries if s["transport"] == "reliable")
-    text = f"{len(summaries)} tests, {sent:,} messages sent, {lost:,} lost"
-    text += f", {reliable:,} of them reliable." if lost else "."
-    for what, of in (("rates", False), ("round trips", True)):
-        why = Counter(rows.doubt(s) for s in summaries if rows.latency(s) == of)
-        text += "".join(f" The {what} of {n} are {said}." for said, n in why.items() if said)
+    text, reliable = cells.summed_up(summaries, rows.doubt, rows.latency)
     return report.verdict(store, text, bad=reliable > 0)
 
 
 def _best(group: list[dict]) -> str:
     """Of tests that are alike the RTI with the best mean."""
     if not rows.latency(group[0]):
-        return rates.best(group)
+        return rates.best(group, rows.doubt)
     mean = lambda s: s["rtt_ms"]["mean"]  # noqa: E731
     return rates.best(group, rows.doubt, mean, False, lambda value: f"{ms(value)} ms")
 
@@ -91,10 +82,10 @@ def latency_table(summaries: list[dict]) -> str:
 
 def throughput_table(summaries: list[dict]) -> str:
     """Updates and megabytes per second."""
-    lines = [[*cells.counts(s), *cells.throughput(s)] for s in summaries]
+    lines = [[*cells.counts(s), *cells.throughput(s, rows.doubt(s))] for s in summaries]
     table = report.with_setup(VARIABLES, summaries, [*cells.COUNTS, *cells.RATES], lines)
-    if said := next(filter(None, map(rows.doubt, summaries)), ""):
-        table += f'<p class="doubt">? {escape(said)}.</p>'
+    if said := dict.fromkeys(filter(None, map(rows.doubt, summaries))):
+        table += f'<p class="doubt">? {escape("; or ".join(said))}.</p>'
     return table
 
 
@@ -104,20 +95,3 @@ _THROUGHPUT = (
     ("Updates per second", "updates/s", band("rate_hz")),
     ("Megabytes per second", "MB/s", band("mb_per_s")),
 )
-
-
-def _carried(summaries: list[dict]) -> str:
-    """How best effort really travelled, and what else was sent while samples were taken."""
-    lines = [
-        f"<li>{escape(label(s))} of {escape(on(s))}, test {s['test']}: {s['came_reliably']:,} of "
-        f"{s['received']:,} came by a reliable way</li>"
-        for s in summaries
-        if s["transport"] == "best_effort" and s["came_reliably"]
-    ]
-    beats = sum(s["heartbeats"] for s in summaries)
-    said = f"<p>{beats:,} heartbeats were sent between flushes, in all samples together."
-    if lost := sum(s["unrecorded"] for s in summaries):
-        said += f" {lost:,} round trips are in no figure, as the disk was too slow for them."
-    if lines:
-        said += f" Best effort that was none, as its receivers were told:</p><ul>{''.join(lines)}"
-    return said + ("</ul>" if lines else "</p>")

@@ -7,7 +7,7 @@ import numpy as np
 from ... import loops, rates, stats
 from ...differences import WHERE, Question, on
 from ...plan import SWITCHES
-from ...store import Store, check_counts
+from ...store import Store, check_counts, check_sum
 from ...study import Columns
 from ...variables import BETWEEN, ON, Variable, Variables, setting
 
@@ -98,10 +98,13 @@ def rate(row: dict) -> float:
 
 
 def doubt(of: dict) -> str:
-    """Why the figure by which a row or a summary is compared says little; "": it does not."""
-    if latency(of):
-        return loops.trip_doubt(of) or rates.doubt(of, rates.TRIPS_MIN_S)
-    return rates.doubt(of)
+    """Why the figure by which a row or a summary is compared says little; "": it does not. What an
+    RTI must not lose is no faster for it."""
+    if latency(of) and (said := loops.trip_doubt(of)):
+        return said
+    if of.get("transport") == "reliable" and of.get("lost"):
+        return "of an RTI that lost reliable messages"
+    return rates.doubt(of, rates.TRIPS_MIN_S if latency(of) else rates.SPAN_MIN_S)
 
 
 def rate_doubt(of: dict) -> str:
@@ -110,7 +113,8 @@ def rate_doubt(of: dict) -> str:
 
 
 def figures(store: Store, row: dict, trips: dict[int, np.ndarray]) -> dict:
-    """Those of a sample's round trips."""
+    """Those of a sample's round trips; BenchError if its counts or these are wrong."""
+    check_sum(row)
     return stats.sample(store.trips(row, trips) if latency(row) else np.empty(0))
 
 

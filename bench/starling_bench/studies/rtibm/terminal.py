@@ -3,7 +3,7 @@
 from rich.console import Console
 
 from ...terminal import with_setup
-from .rows import VARIABLES, doubt, label, latency, rate
+from .rows import VARIABLES, doubt, label, latency, rate, rate_doubt
 
 
 def progress(row: dict) -> str:
@@ -28,7 +28,8 @@ def tables(console: Console, summaries: list[dict]) -> None:
             continue
         lines = [[*cells(s), *(f"{s[k]:,}" for k in counts)] for s in of]
         console.print(with_setup(title, VARIABLES, of, (*names.split(), *counts), lines))
-        if said := next(filter(None, map(doubt, of)), ""):
+        doubts = (why(s) for s in of for why in (doubt, rate_doubt))
+        for said in dict.fromkeys(filter(None, doubts)):
             console.print(f"? {said}", highlight=False)
 
 
@@ -38,7 +39,7 @@ def _round_trip(s: dict) -> list[str]:
     p = r["percentiles"]
     values = [r["mean"], p["50"], p["99"], p["99.9"], r["max"]]
     ms = ["-" if v is None else f"{v:.3f}" + " ?" * bool(doubt(s)) for v in values]
-    return [*ms, f"{s['rate_hz']['mean']:,.0f}"]
+    return [*ms, f"{s['rate_hz']['mean']:,.0f}" + " ?" * bool(rate_doubt(s))]
 
 
 def _throughput(s: dict) -> list[str]:
