@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import errno
+import math
 import os
 import random
 import signal
@@ -27,16 +28,33 @@ from .study import Study
 
 Tsf = Annotated[Path, typer.Argument(help="Test sequence file (TOML).", metavar="FILE")]
 Directory = Annotated[Path, typer.Argument(help="Directory of a run.", metavar="DIR")]
+
+
+def _finite(value: float) -> float:
+    """Neither infinity nor what is no number, which no bound keeps out."""
+    if not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is no finite number")
+    return value
+
+
 IdleWait = Annotated[
     float,
-    typer.Option(help="Wait at most so many seconds until other programs leave the CPUs idle."),
+    typer.Option(
+        help="Wait at most so many seconds until other programs leave the CPUs idle.",
+        callback=_finite,
+    ),
 ]
 RtiRoot = Annotated[Path | None, typer.Option(help="Install tree of RTIs that have none in FILE.")]
 ProgressS = Annotated[
-    float, typer.Option(help="Without a terminal: a line of progress so often.", min=0.01)
+    float,
+    typer.Option(
+        help="Without a terminal: a line of progress so often.", min=0.01, callback=_finite
+    ),
 ]
 Long = Annotated[bool, typer.Option(help="Also more than 10,000 tests, or 24 h.")]
-Scale = Annotated[float, typer.Option(min=0.001, help="So many times as large a run.")]
+Scale = Annotated[
+    float, typer.Option(min=0.001, help="So many times as large a run.", callback=_finite)
+]
 
 
 def signals() -> list[signal.Signals]:

@@ -5,7 +5,9 @@ import contextlib
 import difflib
 import functools
 import itertools
+import json
 import os
+import resource
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +20,7 @@ from .errors import USAGE, BenchError, cannot
 from .follow import Master, Progress, There, end, follow, until_ready
 from .hosts import SERVER, Launcher, Running
 from .identity import Run
+from .keeper import LINE_MAX
 from .pipe import ControlPipe
 from .plan import Execution, Sequence
 from .rti import Adapter, Prepared, adapter_for
@@ -38,6 +41,20 @@ def _classes(element: ElementTree.Element, above: str) -> Iterator[str]:
         if path:
             yield path
         yield from _classes(child, f"{path}." if path else "")
+
+
+# What a word of a command takes beside its text, and the one before it; what others take.
+_WORD, _OTHER_WORDS = 32, 1 << 16
+# The kernel takes no more, whatever a stack may have (execve(2)).
+_KERNELS_MAX = 6 << 20
+
+
+def _words_max() -> int:
+    """Bytes that the tests in a command may take on this host."""
+    stack = resource.getrlimit(resource.RLIMIT_STACK)[0]
+    most = _KERNELS_MAX if stack == resource.RLIM_INFINITY else min(stack // 4, _KERNELS_MAX)
+    environment = sum(len(os.fsencode(k + v)) + _WORD for k, v in os.environ.items())
+    return most - environment - _OTHER_WORDS
 
 
 def _keep_earlier(logs: Path) -> None:
@@ -65,6 +82,7 @@ class Conductor:
         self.root = root
         self.hosts = {host.name: host for host in hosts}
         self.quiet = quiet  # services that don't run meanwhile
+        self._looked_at: set[str] = set()  # what has no faults, or had them told
 
     def _used(self, sequence: Sequence, kind: str) -> list[network.Host]:
         """The hosts of a sequence that are of this kind."""
@@ -176,11 +194,13 @@ class Conductor:
             raise error
 
     def faults(self, sequence: Sequence) -> Iterator[BenchError]:
-        """All of them, one of each kind."""
-        for look in (
+        """All of them, one of each kind. What rounds of a sequence have alike is looked at once."""
+        alike = sequence.model_dump_json(exclude={"execution"})
+        looks = [] if alike in self._looked_at else [
             self.fom, self._check_federates, self._check_directory, self._check_rti,
-            self._check_memory,
-        ):  # fmt: skip
+        ]  # fmt: skip
+        self._looked_at.add(alike)
+        for look in (*looks, self._check_memory, self._check_length):
             try:
                 look(sequence)
             except BenchError as e:
@@ -225,11 +245,34 @@ class Conductor:
             )
 
     def _check_memory(self, sequence: Sequence) -> None:
-        """Of the federates that run here; other hosts are asked when they are reached."""
-        if federates := [f.name for f in sequence.federate if self._is_here(f.host)]:
-            tests = [spec for e in sequence.execution for spec in e.test]
-            has = memory.of_this_host()
-            memory.check(self.study, sequence, tests, federates, "this host", has, " free")
+        """Of the federates that run here, and of this manager; other hosts are asked when they are
+        reached."""
+        federates = [f.name for f in sequence.federate if self._is_here(f.host)]
+        tests = [spec for e in sequence.execution for spec in e.test]
+        has = memory.of_this_host()
+        memory.check(self.study, sequence, tests, federates, "this host", has, " free", True)
+
+    def _check_length(self, sequence: Sequence) -> None:
+        """A federation execution's tests are words of its master's command."""
+        host = next(f.host for f in sequence.federate if f.name == sequence.master)
+        here = self._is_here(host)
+        most = _words_max() if here else LINE_MAX - _OTHER_WORDS
+        for execution in sequence.execution:
+            at = f"{sequence.name}/{execution.round_of or execution.name}"
+            if at in self._looked_at:
+                continue
+            self._looked_at.add(at)
+            left = most
+            tests = itertools.chain.from_iterable(spec.expand() for spec in execution.test)
+            for number, test in enumerate(tests, 1):
+                word = test.argument(number)
+                left -= _WORD + len(word if here else json.dumps(word))
+                if left < 0:
+                    raise BenchError(
+                        "STL-RUN-016", f"{at} has more tests than its master's command can name: "
+                        f"in {most:,} bytes there is room for {number - 1:,}", execution.test[0].at,
+                        "divide them among several [[sequence.execution]]", USAGE,
+                    )  # fmt: skip
 
     @staticmethod
     def _cpus(cpus: list[int] | None, where: str) -> None:

@@ -407,7 +407,9 @@ async def follow(sequence: Sequence, launcher: Launcher, there: There) -> None:
                     there.control.say(event="left", federate=r.name)
             for r in launcher.running:
                 if r.returncode is not None and (r.name in SERVICES or r.returncode != 0):
-                    raise await _death(r, launcher, there)
+                    if death := await _death(r, launcher, there):
+                        raise death
+                    return
             if all(r.returncode == 0 for r in federates):
                 return
             if time.monotonic() >= master.heard_s + master.patience_s():
@@ -417,8 +419,9 @@ async def follow(sequence: Sequence, launcher: Launcher, there: There) -> None:
             waiting.cancel()
 
 
-async def _death(first: Running, launcher: Launcher, there: There) -> BenchError:
-    """The message for a federate that ended badly."""
+async def _death(first: Running, launcher: Launcher, there: There) -> BenchError | None:
+    """The message for a federate that ended badly, or what serves them; none if that ended well,
+    and they with it: an RTI's server may end when the last of them has left."""
     # A federate that fails makes others fail. Whoever was killed or stopped, or said why first, is
     # named: processes that are about to end get the chance to do so.
     others = {
@@ -429,6 +432,9 @@ async def _death(first: Running, launcher: Launcher, there: There) -> BenchError
     for waiting in others:
         waiting.cancel()
     there.master.check()  # a lost connection is no death
+    every = [first, *(r for r in launcher.running if r.name not in SERVICES)]
+    if all(r.returncode == 0 for r in every):
+        return None
     await there.bring_rest()
     at = there.master.at
     dead = [r for r in launcher.running if r.returncode not in (None, 0)]
@@ -464,9 +470,7 @@ async def until_ready(server: Running, rti: Prepared, timeout_s: float, there: T
 
     async def ready() -> bool:
         await there.bring_home()
-        # What stands before is of an earlier try, or the command.
-        said = server.log.read_bytes()[server.begun :] if server.log.exists() else b""
-        if rti.server_ready and rti.server_ready.encode() not in said:
+        if rti.server_ready and rti.server_ready.encode() not in server.said():
             return False
         return rti.server_port is None or await server.listens(rti.server_port)
 

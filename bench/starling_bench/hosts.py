@@ -110,6 +110,10 @@ class Running:
             return f"was ended by {_name_of(-code)}"
         return f"ended with exit code {code}"
 
+    def said(self) -> bytes:
+        """What its log has of it: what stands before is of an earlier try, or the command."""
+        return self.log.read_bytes()[self.begun :] if self.log.exists() else b""
+
     async def listens(self, port: int) -> bool:
         """It, or a process below it, listens at this TCP port itself."""
         if self.keeper:
@@ -120,8 +124,8 @@ class Running:
         """What its log says last, and what that says to do."""
         lines: list[str] = []
         with contextlib.suppress(OSError):
-            lines = [line for line in self.log.read_text(errors="replace").splitlines() if line]
-        heads = [i for i, line in enumerate(lines) if not line[0].isspace() and line[:2] != "$ "]
+            lines = [line for line in self.said().decode(errors="replace").splitlines() if line]
+        heads = [i for i, line in enumerate(lines) if not line[0].isspace()]
         said = [i for i in heads if lines[i].startswith(f"{self.program}:")]
         if not heads:
             return "", ""

@@ -16,8 +16,11 @@ from typing import Protocol
 from .errors import USAGE, BenchError
 
 PROGRAM = "bench-keep"
+LINE_MAX = 1 << 20  # bytes of what it is told (cpp/keep/keep.cpp)
 # What ending processes there may take: they are asked, given time, killed.
 _ANSWER_S = 20.0
+# What stopping a service, or starting it, may take: systemd gives it 90 s.
+_SERVICE_S = 100.0
 _CLOCK_LOOKS = 5
 
 
@@ -67,6 +70,7 @@ class Keeper:
         self._greeted: asyncio.Future[dict] = asyncio.get_running_loop().create_future()
         self._asked.append(self._greeted)
         self._closing = False
+        self._services = 0  # that don't run meanwhile
         self._listening = asyncio.ensure_future(self._listen(reader))
 
     async def greeted(self) -> None:
@@ -83,6 +87,16 @@ class Keeper:
         with contextlib.suppress(OSError):  # then it is heard no more, either
             self._writer.write(json.dumps({"do": what, **more}).encode() + b"\n")
         return await self._answer(answer)
+
+    async def quiet(self, services: list[str]) -> None:
+        """Stops these services until the end; BenchError if one can't be."""
+        self._services += len(services)
+        await self.ask("quiet", services=services)
+
+    @property
+    def patience_s(self) -> float:
+        """What an answer, or its end, may take."""
+        return _ANSWER_S + _SERVICE_S * self._services
 
     async def start(
         self, name: str, command: list[str], log: str, env: dict[str, str], cwd: str,
@@ -127,7 +141,7 @@ class Keeper:
         self._closing = True
         with contextlib.suppress(OSError):
             self._writer.write_eof()  # type: ignore[attr-defined]
-        await asyncio.wait([self._listening], timeout=_ANSWER_S)
+        await asyncio.wait([self._listening], timeout=self.patience_s)
         self._listening.cancel()
 
     def give_up(self) -> None:
@@ -136,7 +150,7 @@ class Keeper:
 
     async def _answer(self, answer: asyncio.Future[dict]) -> dict:
         try:
-            told = await asyncio.wait_for(asyncio.shield(answer), _ANSWER_S)
+            told = await asyncio.wait_for(asyncio.shield(answer), self.patience_s)
         except TimeoutError:
             self.give_up()
             raise self._gone() from None
@@ -195,7 +209,7 @@ async def local(program: Path, quiet: list[str]) -> AsyncIterator[Keeper]:
     keeper = Keeper("this host", process.stdout, process.stdin)
     try:
         await keeper.greeted()
-        await keeper.ask("quiet", services=quiet)
+        await keeper.quiet(quiet)
         yield keeper
     finally:
         await keeper.close()

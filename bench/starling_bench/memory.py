@@ -55,21 +55,29 @@ def _of_lines(path: Path, names: tuple[str, ...]) -> list[int]:
 
 def check(
     study: Study, sequence: Sequence, tests: list[Spec], federates: list[str], host: str, has: int,
-    free: str = "",
+    free: str = "", conducts: bool = False,
 ) -> None:  # fmt: skip
-    """BenchError if the largest of the tests needs more than there is where these federates run;
-    `free`, a word behind it, if that is what is left."""
-    needs = [sum(study.memory(sequence, test, name) for name in federates) for test in tests]
+    """BenchError if the largest of the tests needs more than there is where these federates run,
+    and, if so, who conducts them; `free`, a word behind it, if that is what is left."""
+    own = [study.conducting(sequence, test) if conducts else 0 for test in tests]
+    needs = [
+        mine + sum(study.memory(sequence, test, name) for name in federates)
+        for mine, test in zip(own, tests, strict=True)
+    ]
     if (most := max(needs, default=0)) > has:
-        several = "s" if len(federates) > 1 else ""
+        at = needs.index(most)
+        several = "" if len(federates) == 1 else "s"
+        where = f"{len(federates)} federate{several}"
+        do = "take fewer types, instances, buffers or updates, or smaller buffers"
+        if 100 * own[at] > most:
+            where += f", {_words(own[at])} of it in {study.manager}, for its raw values"
+            do = "take fewer updates, samples or rounds"
         raise BenchError(
             "STL-RUN-014",
-            f"a test of sequence '{sequence.name}' needs {_words(most)} of memory in "
-            f"{len(federates)} federate{several}; {host} has {_words(has)}{free}",
-            tests[needs.index(most)].at,
-            "take fewer types, instances, buffers or updates, or smaller buffers",
-            USAGE,
-        )
+            f"a test of sequence '{sequence.name}' needs {_words(most)} of memory in {where}; "
+            f"{host} has {_words(has)}{free}",
+            tests[at].at, do, USAGE,
+        )  # fmt: skip
 
 
 def _words(size: int) -> str:

@@ -307,9 +307,9 @@ async def _capture(
 
 
 async def _ready(one: Running, do: str) -> None:
-    """Until it has said so, in its log."""
+    """Until it has said so."""
     deadline = asyncio.get_running_loop().time() + _READY_S
-    while "ready" not in one.log.read_text(errors="replace").splitlines():
+    while b"ready" not in one.said().splitlines():
         if one.returncode is not None or asyncio.get_running_loop().time() > deadline:
             what = f"{one.title} {one.fate()}: {one.last_words()[0]}"
             raise BenchError("STL-NET-004", what, str(one.log), do)

@@ -23,7 +23,8 @@ from .network import Host, Place
 
 _CONNECT_S = 15.0
 _COPY_S = 600.0
-_FETCH_S = 60.0
+_FETCH_S = 60.0  # until a piece of what is brought home has come
+_PIECE = 8 << 20
 _CLOSE_S = 5.0
 _STORE = ".cache/starling-bench"  # below the user's home there
 _DISK_MIN = 256 << 20  # bytes that a host must have free
@@ -88,26 +89,31 @@ class Site:
         if self.keeper.lost:
             return
         try:
-            await asyncio.wait_for(self._bring_home(directory), _FETCH_S)
+            async with asyncio.timeout(_FETCH_S) as patience:
+                await self._bring_home(directory, patience)
         except (asyncssh.Error, TimeoutError) as e:
             self.keeper.give_up()
-            what = str(e) or "it does not answer"
+            what = str(e) or f"nothing came for {_FETCH_S:.0f} s"
             raise _failed(self.host, f"what it wrote can't be brought home: {what}") from None
         except OSError as e:
             raise cannot("write results", e, directory) from None
 
-    async def _bring_home(self, directory: Path) -> None:
+    async def _bring_home(self, directory: Path, patience: asyncio.Timeout) -> None:
+        clock = asyncio.get_running_loop().time
         for entry in await self._sftp.readdir(self.out):
             name, size = str(entry.filename), entry.attrs.size or 0
-            known = self._brought.get(name, 0)
-            if name[:1] == "." or not _NAME.fullmatch(name) or known >= size:
+            if name[:1] == "." or not _NAME.fullmatch(name) or self._brought.get(name, 0) >= size:
                 continue
+            # By pieces: of a large sample all takes long, and more memory than there may be.
             async with self._sftp.open(f"{self.out}/{name}", "rb") as source:
-                data = await source.read(size - known, known)
-            fresh = known == 0 and not name.endswith(".log")
-            with (directory / name).open("wb" if fresh else "ab") as target:
-                target.write(data)
-            self._brought[name] = known + len(data)
+                while (known := self._brought.get(name, 0)) < size:
+                    if not (data := await source.read(min(size - known, _PIECE), known)):
+                        break
+                    patience.reschedule(clock() + _FETCH_S)
+                    fresh = known == 0 and not name.endswith(".log")
+                    with (directory / name).open("wb" if fresh else "ab") as target:
+                        target.write(data)
+                    self._brought[name] = known + len(data)
 
 
 @dataclass(frozen=True)
@@ -283,9 +289,16 @@ async def places(
                 site = Site(host, connection, sftp, keeper, store)
                 await sftp.mkdir(site.out)
                 if quiet:
-                    await keeper.ask("quiet", services=quiet)
-            except (asyncssh.Error, OSError, TimeoutError) as e:
-                raise _failed(host, str(e) or type(e).__name__) from None
+                    await keeper.quiet(quiet)
+            except TimeoutError as e:
+                what = f"copying there what federates need takes more than {_COPY_S:.0f} s"
+                do = "is the RTI's 'root' its install tree alone? its lib and bin are copied"
+                raise _failed(host, str(e) or what, do) from None
+            except asyncssh.Error as e:
+                do = "does its shell say something by itself (.bashrc), where nobody sits?"
+                raise _failed(host, str(e) or type(e).__name__, do) from None
+            except OSError as e:
+                raise _failed(host, str(e)) from None
             found[host.name] = Place(address=host.address, site=site)
         yield found
 

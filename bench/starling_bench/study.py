@@ -115,6 +115,10 @@ class Study:
         for, besides the RTI's; found without making them. 0: it is little."""
         return 0
 
+    def conducting(self, sequence: "Sequence", spec: "Spec") -> int:
+        """The same of who conducts it, to make figures of its raw values."""
+        return 0
+
     def row(self, store: "Store", sequence: str, execution: str, event: dict) -> dict:
         """What results.csv keeps of a sample that the master told; BenchError if it is wrong."""
         raise NotImplementedError

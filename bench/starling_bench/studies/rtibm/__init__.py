@@ -31,6 +31,7 @@ class Rtibm(Study):
     doubt = staticmethod(rows.doubt)
     classes = staticmethod(fields.classes)
     memory = staticmethod(fields.memory)
+    conducting = staticmethod(fields.conducting)
     row = staticmethod(rows.row)
     figures = staticmethod(rows.figures)
     value = staticmethod(rows.value)

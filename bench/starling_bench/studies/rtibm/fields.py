@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from ... import stats
 from ...fields import MANY, Faults, Loc, Positive, Seconds
 from ...plan import Place, Sequence, Spec, spec_of
 from ...topology import class_faults
@@ -77,6 +78,14 @@ def memory(sequence: Sequence, spec: Spec, federate: str) -> int:
     send, take = values + latency * (trips + seen + under_way), latency * values + seen
     pairs = sequence.taken(spec)
     return sum((p.sender == federate) * send + (p.receiver == federate) * take for p in pairs)
+
+
+def conducting(sequence: Sequence, spec: Spec) -> int:
+    """What the manager takes for figures of all round trips of a test, whose rounds are one."""
+    fields = spec.lists()
+    if not any(kind.startswith("RT") for kind in fields["kind"]):
+        return 0
+    return max(fields["updates"]) * max(fields["samples"]) * sequence.rounds * stats.BYTES_EACH
 
 
 def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
