@@ -247,6 +247,10 @@ def _rti_faults(at: Loc, rti: Rti) -> Faults:
         near = difflib.get_close_matches(rti.adapter, ADAPTERS, n=1, cutoff=0.4)
         do = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(ADAPTERS)}"
         yield (*at, "adapter"), f"there is no adapter '{rti.adapter}'", do
+        return
+    for field in ADAPTERS[rti.adapter].unused:
+        if getattr(rti, field):
+            yield (*at, field), f"adapter '{rti.adapter}' has no use for '{field}'", "remove it"
     if rti.server and not rti.server_ready and rti.server_port is None:
         yield (
             (*at, "server"),

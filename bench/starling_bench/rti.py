@@ -151,6 +151,7 @@ class Adapter:
     callbacks: ClassVar[bool] = True  # by a thread of its own (HLA_IMMEDIATE), if asked for
     bundling: ClassVar[bool] = True  # can be switched off
     bytes_max: ClassVar[int | None] = None  # of values in a message
+    unused: ClassVar[tuple[str, ...]] = ()  # fields of an RTI's table that say nothing to it
     switches: ClassVar[dict[str, Switch]] = {}  # its own, by the field of a test that sets them
 
     def prepare(
@@ -390,6 +391,7 @@ class Plain(Adapter):
     beside their program and is private to the execution."""
 
     callbacks = bundling = False
+    unused = ("local_settings", "server", "server_ready", "bundling_off_env")
 
     def check(
         self, rti: Rti, root: Path | None, run: Run, bundling: bool, program: str
@@ -474,6 +476,7 @@ class Dds(Adapter):
 
     name = "dds"
     callbacks = bundling = False
+    unused = ("server", "server_ready", "server_port", "bundling_off_env")
 
     def check(
         self, rti: Rti, root: Path | None, run: Run, bundling: bool, program: str

@@ -195,6 +195,10 @@ BAD = {
     "NUL in a text": ('fom = "f.xml"', 'fom = "f\\u0000.xml"'),
     "NUL in a name": ('local_settings = "a"', 'env = { "A\\u0000" = "x" }'),
     "variable that is none": ('local_settings = "a"', 'env = { "A=B" = "x" }'),
+    "settings that a plain adapter has no use for": ('local_settings = "a"',
+                                                     'adapter = "tcp"\nlocal_settings = "a"'),
+    "server that a plain adapter has no use for": ('local_settings = "a"', 'adapter = "shm"\n'
+                                                   'server = ["x"]\nserver_ready = "ready"'),
     "header that does not end": ("[[sequence]]", "[[sequence"),
     "key twice": ('master = "a"', 'master = "a"\nmaster = "b"'),
     "no quotes": ('master = "a"', "master = a"),
