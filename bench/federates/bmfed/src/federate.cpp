@@ -141,7 +141,9 @@ void Federate::check() {
         double const silent = secondsSince(peer.second.heardNs);
         if (silent > options_.dataTimeoutS) {
             throw Failure("federate '" + peer.first + "' was not heard for " +
-                          std::to_string(silent) + " s; it died or hangs");
+                          std::to_string(silent) +
+                          " s; it died or hangs, or registers or deletes so many instances that "
+                          "data_timeout_s is too short");
         }
     }
 }
@@ -307,7 +309,10 @@ void Federate::runMaster() {
     endAll();
 }
 
-void Federate::addPart(PartResult const& part) { parts_[part.pair].add(part, test_.latency()); }
+void Federate::addPart(PartResult const& part) {
+    if (part.pair < test_.pairs.size()) parts_[part.pair].add(part, test_.latency());
+    else failure_ = "test results of a pair that there is not: " + std::to_string(part.pair + 1);
+}
 
 std::string Federate::partMissing() const {
     for (std::size_t p = 0; p < test_.pairs.size(); ++p) {
@@ -544,8 +549,10 @@ void Federate::waitForDiscovery() {
     while (!loop_->discoveredAll() || !rti_.settled()) {
         pump();
         if (secondsSince(start) > options_.dataTimeoutS) {
-            throw Failure(rti_.settled() ? "the partner's instances were not all discovered in time"
-                                         : "a change of transportation was not confirmed in time");
+            throw Failure(std::string(rti_.settled()
+                                          ? "the partner's instances were not all discovered"
+                                          : "a change of transportation was not confirmed") +
+                          " in time; give more data_timeout_s if there are many");
         }
     }
     running_ = true;
