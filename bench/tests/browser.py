@@ -107,7 +107,8 @@ def browser() -> Iterator[Browser]:
     process = subprocess.Popen(
         [PROGRAM, "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu",
          "--no-first-run", "--disable-background-networking", f"--user-data-dir={profile}"],
-        env=os.environ | {"TMPDIR": profile}, preexec_fn=begin, close_fds=False, start_new_session=True,
+        env=os.environ | {"TMPDIR": profile}, preexec_fn=begin, close_fds=False,
+        start_new_session=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     for fd in (theirs, answers, *high):
