@@ -9,6 +9,7 @@ mod counters;
 mod ddm;
 mod fences;
 mod hostile;
+mod modified;
 mod modules;
 mod mom_off;
 mod object;

@@ -560,6 +560,15 @@ impl Delivery {
         self.look_closer();
     }
 
+    /// Changes what waits and is no message.
+    pub(crate) fn change(&mut self, mut change: impl FnMut(&mut Queued)) {
+        for queued in self.queue.iter_mut().chain(self.others.values_mut()) {
+            let before = queued.bytes();
+            change(queued);
+            self.bytes = self.bytes + queued.bytes() - before;
+        }
+    }
+
     /// For a save. Callbacks about saving and restoring are no part of one.
     pub(crate) fn save(&self) -> saved::Federate {
         let apart = self.in_receive_order.iter().chain(&self.others);

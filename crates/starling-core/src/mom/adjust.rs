@@ -139,7 +139,7 @@ impl Execution {
         class.is_some_and(|c| self.subscribers(c.handle).contains(&federate))
     }
 
-    /// HLAmodifyAttributeState: an instance attribute changes hands, and neither side is notified.
+    /// HLAmodifyAttributeState: whether what it asks for can be, then it is so.
     fn modify_attribute_state(
         &mut self,
         cause: Cause,
@@ -153,12 +153,12 @@ impl Execution {
         let Some(class) = known.filter(|_| !self.time.is_deleting(handle)) else {
             return Err(Fault::refused(format!("{federate} does not know {handle}")));
         };
-        let Some(slot) = self.slot(handle, attribute) else {
+        if self.slot(handle, attribute).is_none() {
             let why = format!("{handle} has no attribute {attribute}");
             return Err(Fault::refused(why));
-        };
+        }
         let owner = self.owner(handle, Some(attribute));
-        let former = match (owner, owned) {
+        match (owner, owned) {
             (Some(Owner::Rti), _) => {
                 return Err(Fault::refused(format!(
                     "attribute {attribute} of {handle} is owned by the RTI"
@@ -170,32 +170,15 @@ impl Execution {
                     "{federate} does not own attribute {attribute} of {handle}"
                 )));
             }
-            (owner, _) => owner.and_then(Owner::federate),
-        };
+            _ => {}
+        }
         let publishes = self.published_by(federate, class).contains(&attribute);
         if owned && !publishes {
             return Err(Fault::refused(format!(
                 "{federate} does not publish attribute {attribute} at the class at which it knows {handle}"
             )));
         }
-        self.forget_transfer(handle, attribute, federate);
-        let now = owned.then_some(Owner::Federate(federate));
-        self.set_owner(handle, slot as usize, now);
-        let state = |owned| Entry::AttributeState {
-            instance: handle,
-            attribute,
-            owned,
-        };
-        if let Some(former) = former {
-            self.log.tell(cause, &[former], state(false));
-        }
-        if owned {
-            self.log.tell(cause, &[federate], state(true));
-            // Others may see it now.
-            for other in self.log.members() {
-                self.discover(cause, other, &[handle]);
-            }
-        }
+        self.own_silently(cause, (handle, attribute), federate, owned);
         Ok(())
     }
 

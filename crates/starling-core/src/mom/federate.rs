@@ -126,7 +126,7 @@ impl Federate {
                 attribute,
                 owned,
             } => {
-                self.own_silently(instance, attribute, owned);
+                self.own_silently(instance, attribute, owned, place.index);
                 Ok(())
             }
             Entry::Ask => {

@@ -3,7 +3,7 @@
 use super::{Divestiture, OwnershipNotice, keys_of};
 use crate::execution::Execution;
 use crate::message::ownership::{Entry, Request};
-use crate::message::{Cause, LogIndex, object};
+use crate::message::{self, Cause, LogIndex, object};
 use crate::mom;
 use crate::object::registered::Instance;
 use crate::saved::ownership::{Candidate, Transfer};
@@ -45,6 +45,15 @@ impl Effects {
             tag: tag.to_vec(),
         };
         self.notices.entry(notice).or_default().push(at.2);
+    }
+}
+
+/// What tells a federate that an attribute is its own, or no longer, without a callback.
+fn attribute_state(at: Place, owned: bool) -> message::mom::Entry {
+    message::mom::Entry::AttributeState {
+        instance: at.0,
+        attribute: at.2,
+        owned,
     }
 }
 
@@ -696,27 +705,35 @@ impl Execution {
         self.ownership.transfers.get_mut(&(at.0, at.2))
     }
 
-    /// An attribute has another owner without a word, who may have asked for it: others that want it
-    /// go on waiting.
-    pub(crate) fn forget_transfer(
+    /// HLAmodifyAttributeState (11.4.1): an attribute is this federate's from now on, or no longer, and neither
+    /// it nor the former owner is notified. Others that want it are where any other change of owner leaves
+    /// them: a new owner is asked to release it, and what is nobody's goes to the first of them (§7.8).
+    pub(crate) fn own_silently(
         &mut self,
-        instance: ObjectInstanceHandle,
-        attribute: AttributeHandle,
-        owner: FederateHandle,
+        cause: Cause,
+        (instance, attribute): (ObjectInstanceHandle, AttributeHandle),
+        federate: FederateHandle,
+        owned: bool,
     ) {
-        let Some(transfer) = self.ownership.transfers.get_mut(&(instance, attribute)) else {
-            return;
-        };
-        let mut candidates = std::mem::take(&mut transfer.candidates);
-        candidates.retain(|c| c.federate != owner);
-        if candidates.is_empty() {
-            self.ownership.transfers.remove(&(instance, attribute));
-        } else {
-            *transfer = Transfer {
-                candidates,
-                ..Transfer::default()
+        let mut effects = Effects::default();
+        for at in self.places(instance, &[attribute]) {
+            if let Some(former) = self.owner_at(at).and_then(Owner::federate) {
+                self.log.tell(cause, &[former], attribute_state(at, false));
             }
+            let transfer = self.owner_transfer_reset(at);
+            transfer.take_candidate(federate);
+            let is_wanted = !transfer.candidates.is_empty();
+            self.set_owner(at.0, at.1, owned.then_some(federate.into()));
+            if owned {
+                self.log.tell(cause, &[federate], attribute_state(at, true));
+                effects.owned.insert(at.0);
+                self.keep_with(&mut effects, federate, at);
+            } else if is_wanted {
+                self.pass_on(&mut effects, at, &[]);
+            }
+            self.forget_idle(at);
         }
+        self.settle_ownership(cause, effects);
     }
 
     fn transfer_mut(&mut self, at: Place) -> &mut Transfer {

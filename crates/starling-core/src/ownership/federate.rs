@@ -2,6 +2,7 @@
 
 use super::{Divestiture, OwnershipNotice, keys_of};
 use crate::callback::Callback;
+use crate::delivery::Queued;
 use crate::exception::throw;
 use crate::held::Held;
 use crate::log::federate::Place;
@@ -401,6 +402,10 @@ impl Federate {
         let known = self.objects.get_mut(asked.instance);
         if let Some(instance) = known.or_else(|| self.time.away_mut(asked.instance)) {
             instance.name().clone_into(&mut name);
+            // What HLAmodifyAttributeState has taken away and given back meanwhile is in none of what was asked.
+            for attribute in &divested {
+                instance.disown(*attribute);
+            }
             for (attribute, transfer) in asked.attributes {
                 if divested.contains(&attribute) {
                     instance.forget_changes(attribute);
@@ -419,9 +424,10 @@ impl Federate {
                 "nobody is acquiring attribute {} of '{name}' any more",
                 self.attribute_text(*attribute)
             ))),
-            None if confirmed && divested.is_empty() => {
-                Err(no_acquisition_pending("the object instance was deleted"))
-            }
+            None if confirmed && divested.is_empty() => Err(no_acquisition_pending(
+                "the object instance was deleted, or its attributes were taken from this federate \
+                 (HLAmodifyAttributeState)",
+            )),
             None => Ok(divested),
         };
         self.ownership.decided.insert(request, answer);
@@ -737,25 +743,59 @@ impl Federate {
         request
     }
 
-    /// The federate acts as owner of these no more.
-    /// An attribute is this federate's, or no longer, by HLAmodifyAttributeState (11.4.1): without a
-    /// callback.
+    /// An attribute is this federate's, or no longer, by HLAmodifyAttributeState (11.4.1), here in the log: without a
+    /// callback, also of an instance that is away. If it was granted before and that waits to be told, its
+    /// acquisition ends instead.
     pub(crate) fn own_silently(
         &mut self,
         instance: ObjectInstanceHandle,
         attribute: AttributeHandle,
         owned: bool,
+        index: LogIndex,
     ) {
-        self.give_away(instance, &[attribute]);
-        if let Some(known) = self.objects.get_mut(instance) {
+        let was_granted = !owned && self.take_back(instance, attribute);
+        if !was_granted {
+            self.ownership.transfers.remove(&(instance, attribute));
+        }
+        let known = self.objects.get_mut(instance);
+        if let Some(known) = known.or_else(|| self.time.away_mut(instance)) {
             if owned {
-                known.own(attribute)
+                known.own(attribute);
             } else {
-                known.forget_changes(attribute)
+                known.suspend(attribute);
+                known.forget_changes(attribute);
             }
         }
+        if was_granted {
+            let (notice, tag) = (OwnershipNotice::Unavailable, Vec::new());
+            self.apply_notice(notice, instance, vec![attribute], tag, index);
+        }
+        self.forget_kept_for_nothing(instance);
     }
 
+    /// An attribute that is another's now, or nobody's, comes back by no answer that is on its way, and is not told as
+    /// granted; whether that waited to be told.
+    fn take_back(&mut self, instance: ObjectInstanceHandle, attribute: AttributeHandle) -> bool {
+        let asked = self.ownership.asked.values_mut();
+        for asked in asked.filter(|asked| asked.instance == instance) {
+            asked.attributes.retain(|(a, _)| *a != attribute);
+        }
+        let mut waited = self.time.away.was_granted(instance, attribute);
+        self.time.away.forget(instance, attribute);
+        self.delivery.change(|queued| {
+            if let Queued::Ownership(QueuedOwnership::Notice(said)) = queued
+                && said.notice == OwnershipNotice::Acquired
+                && said.instance == instance
+            {
+                let before = said.attributes.len();
+                said.attributes.retain(|a| *a != attribute);
+                waited |= said.attributes.len() < before;
+            }
+        });
+        waited
+    }
+
+    /// The federate acts as owner of these no more.
     fn give_away(&mut self, instance: ObjectInstanceHandle, attributes: &[AttributeHandle]) {
         for attribute in attributes {
             if let Some(known) = self.objects.get_mut(instance) {

@@ -70,6 +70,17 @@ impl Away {
         told.confirmed.push(confirmed);
     }
 
+    /// Whether an acquisition of an attribute was granted.
+    pub(crate) fn was_granted(
+        &self,
+        instance: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+    ) -> bool {
+        let told = self.of.get(&instance);
+        let granted = (OwnershipNotice::Acquired, attribute);
+        told.is_some_and(|told| told.notices.contains_key(&granted))
+    }
+
     /// An attribute of an instance is none of the federate's any more.
     pub(crate) fn forget(&mut self, instance: ObjectInstanceHandle, attribute: AttributeHandle) {
         let Some(told) = self.of.get_mut(&instance) else {
