@@ -165,12 +165,79 @@ fn a_period_wakes_the_executive_for_who_subscribes_to_what_it_updates() {
     assert_eq!(due(&mut f), Some(10));
     assert_eq!(f.callbacks("C").len(), 3);
     f.set_time(10);
-    f.executive().handle_timeout();
+    f.time_out(&[]);
     assert_eq!(told(&mut f, "C"), [0, 0, 1]);
     assert_eq!(told(&mut f, "A"), [0, 0, 0]);
     assert_eq!(due(&mut f), Some(20));
     f.call("C", |f| f.unsubscribe_object_class(class)).unwrap();
     assert_eq!(due(&mut f), None);
+}
+
+/// What is told periodically grows without anybody's doing: it is not made for who takes nothing now, and who is counted
+/// for nobody else is not asked. What somebody asks for is.
+#[test]
+fn periodic_updates_are_not_made_for_who_has_no_room_for_them() {
+    let mut f = two();
+    f.join("C");
+    let class = f.class("HLAmanager.HLAfederate");
+    let names = ["HLAlogicalTime", "HLAupdatesSent"];
+    let all = names.map(|name| f.federate("A").attribute_handle(class, name).unwrap());
+    for name in ["A", "C"] {
+        f.call(name, |f| {
+            f.subscribe_object_class_attributes(class, &all, true, "")
+        })
+        .unwrap();
+        f.callbacks(name);
+    }
+    let timing = f.interaction("HLAmanager.HLAfederate.HLAadjust.HLAsetTiming");
+    f.call("A", |f| f.publish_interaction_class(timing))
+        .unwrap();
+    let b = f.member("B").handle();
+    let (of, whom) = about(&mut f, "A", timing, b);
+    let period = f
+        .federate("A")
+        .parameter_handle(timing, "HLAreportPeriod")
+        .unwrap();
+    let second = 1u32.to_be_bytes();
+    f.call("A", |f| {
+        f.send_interaction(timing, &[(of, &whom), (period, &second)], b"")
+    })
+    .unwrap();
+    f.run();
+    let after = |f: &mut Federation, seconds, full: &[&str]| {
+        f.set_time(seconds);
+        let before = f.control.0;
+        f.time_out(full);
+        f.run();
+        let asked = f.control.0 - before;
+        let told = ["A", "C"].map(|name| f.callbacks(name).len());
+        (told, asked)
+    };
+    assert_eq!(after(&mut f, 2, &[]), ([2, 2], 1));
+    assert_eq!(after(&mut f, 4, &["C"]), ([2, 0], 1));
+    assert_eq!(after(&mut f, 6, &["A", "C"]), ([0, 0], 0));
+    // C asks while B has not answered what was due for A alone.
+    f.set_time(8);
+    f.time_out(&["C"]);
+    f.call("C", |f| {
+        f.request_class_attribute_value_update(class, &all, b"")
+    })
+    .unwrap();
+    f.run();
+    let counted = |told: &[Callback]| {
+        let is_counted = |callback: &&Callback| match callback {
+            Callback::ReflectAttributeValues { values, .. } => values
+                .iter()
+                .any(|(attribute, _): (_, &[u8])| attribute == all[1]),
+            _ => false,
+        };
+        told.iter().filter(is_counted).count()
+    };
+    // Of A, B and C, and of B once more.
+    let told = f.callbacks("C");
+    assert_eq!(counted(&told), 4, "{told:?}");
+    f.callbacks("A");
+    assert_eq!(after(&mut f, 10, &["C"]), ([2, 0], 1));
 }
 
 const REPORT: &str = "HLAmanager.HLAfederate.HLAreport.HLAreport";

@@ -225,6 +225,12 @@ impl Connection {
         }
     }
 
+    /// Whether there is room for what nobody has asked for.
+    pub fn has_room(&self, most: usize) -> bool {
+        let channel = self.channel.as_ref();
+        channel.is_none_or(|channel| channel.has_room()) && self.writer.pending() <= most
+    }
+
     /// Whether what it sends is to wait.
     pub fn must_wait(&self) -> bool {
         self.in_work || !self.held_by.is_empty() || self.relay.as_ref().is_some_and(|r| r.is_full())

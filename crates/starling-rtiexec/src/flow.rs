@@ -1,6 +1,7 @@
 //! Back-pressure: bounded queues.
 //!
-//! Nobody's requests are read while it leaves the answers to them unread, either.
+//! Nobody's requests are read while it leaves the answers to them unread, either. What nobody sends, the periodic updates
+//! of the management object model, is not made for who has no room for it.
 //!
 //! Invariants: bytes waiting for one receiver stay below `limits.send_queue_bytes` plus one
 //! message, or 16 KiB of messages, of each sender, with control messages below 16 times that plus what one request leads

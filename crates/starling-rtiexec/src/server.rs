@@ -492,7 +492,12 @@ impl Server {
         }
         if self.executive.next_timeout().is_some() {
             self.executive.set_time(self.began.elapsed());
-            self.executive.handle_timeout();
+            let (connections, most) = (&self.connections, self.config.send_queue_bytes);
+            let has_room = |PeerId(n)| {
+                let connection = connections.get(n as usize);
+                connection.is_some_and(|connection| connection.has_room(most))
+            };
+            self.executive.handle_timeout(has_room);
         }
         self.executive.settle();
         self.take_outputs();

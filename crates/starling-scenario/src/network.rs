@@ -116,7 +116,7 @@ impl Network {
             return false;
         };
         self.bed.executive.set_time(due);
-        self.bed.executive.handle_timeout();
+        self.bed.executive.handle_timeout(|_| true);
         self.bed.executive.settle();
         self.bed.collect_from_executive();
         self.after_step();

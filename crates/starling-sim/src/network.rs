@@ -388,7 +388,7 @@ impl Network {
         self.executive.set_time(now);
         let due = self.executive.next_timeout().is_some_and(|due| due <= now);
         if due {
-            self.executive.handle_timeout();
+            self.executive.handle_timeout(|_| true);
             self.taken(checker);
         }
         due

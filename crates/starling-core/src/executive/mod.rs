@@ -256,14 +256,15 @@ impl Executive {
         all.filter_map(Execution::next_timeout).min()
     }
 
-    /// Does what is due by the time that was last told.
-    pub fn handle_timeout(&mut self) {
+    /// Does what is due by the time that was last told. It grows without anybody's doing, so it is not made for a peer
+    /// for which there is no room.
+    pub fn handle_timeout(&mut self, has_room: impl Fn(PeerId) -> bool) {
         let now = self.now;
         let due = |e: &Execution| e.next_timeout().is_some_and(|due| due <= now);
         let due = self.executions.iter().filter(|(_, e)| due(e));
         for id in due.map(|(id, _)| *id).collect::<Vec<_>>() {
             // A panic has already been answered by ending the federation execution.
-            let _ = self.contained(id, Execution::handle_timeout);
+            let _ = self.contained(id, |execution| execution.handle_timeout(&has_room));
             self.take_outputs(id);
         }
     }

@@ -241,7 +241,7 @@ fn what_is_due_next_is_found_without_a_look_at_all_federates() {
     assert_eq!(mom::looks::take(), 1);
     // Those that were due are so again, later, and no other is.
     execution.mom.now = Duration::from_secs(82);
-    execution.handle_timeout();
+    execution.handle_timeout(&|_| true);
     assert_eq!(execution.next_timeout(), Some(Duration::from_secs(83)));
 }
 

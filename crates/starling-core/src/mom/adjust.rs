@@ -2,7 +2,7 @@
 
 use super::attributes::{is_periodic, periodic_names};
 use super::encoding::Decoder;
-use super::execution::{PERIOD_MAX, Period};
+use super::execution::{PERIOD_MAX, Period, Why};
 use super::reports::{Fault, Given};
 use super::{instance_of, unknown};
 use crate::execution::Execution;
@@ -10,7 +10,7 @@ use crate::message::Cause;
 #[cfg(test)]
 use crate::message::SubscribedAttribute;
 use crate::message::mom::{Entry, Switches};
-use crate::{AttributeHandle, FederateHandle, ObjectInstanceHandle, Owner};
+use crate::{AttributeHandle, FederateHandle, ObjectInstanceHandle, Owner, PeerId};
 use std::time::Duration;
 
 /// Why a federate's service invocations are not reported.
@@ -201,9 +201,12 @@ impl Execution {
         periodic.find(|(_, f)| wanted(*f)).map(|(due, _)| *due)
     }
 
-    /// Makes the periodic updates that are due.
-    pub(crate) fn handle_timeout(&mut self) {
+    /// Makes the periodic updates that are due, for those members for whose connections there is room.
+    pub(crate) fn handle_timeout(&mut self, has_room: &dyn Fn(PeerId) -> bool) {
         let now = self.mom.now;
+        let takes = |federate: &FederateHandle| self.log.peer(*federate).is_some_and(has_room);
+        let members = self.log.members().into_iter();
+        self.mom.full = members.filter(|federate| !takes(federate)).collect();
         let mut due = Vec::new();
         while let Some((at, federate)) = self.mom.periodic.first().copied().filter(|p| p.0 <= now) {
             let managed = self.mom.federates.get(&federate);
@@ -218,7 +221,7 @@ impl Execution {
         }
         for federate in due {
             self.log.advance();
-            self.changed(federate, &periodic_names());
+            self.update_named(instance_of(federate), &periodic_names(), Why::Due);
         }
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct ExecutionMom {
     pub(super) federates: BTreeMap<FederateHandle, Managed>,
     /// Those with a period, by when their next update is due.
     pub(super) periodic: BTreeSet<(Duration, FederateHandle)>,
+    /// Members that had no room for more messages when the last of these was due.
+    pub(super) full: BTreeSet<FederateHandle>,
     /// The Auto-Provide Switch, once it was set.
     pub(super) auto_provide: Option<bool>,
     /// HLAcurrentFDD, as it was with so many modules.
@@ -42,6 +44,8 @@ pub(super) struct Managed {
     pub(super) waiting: VecDeque<Waiting>,
     /// What came to be asked while one of its kind was waiting: of each kind one.
     pub(super) again: Vec<Waiting>,
+    /// Some update that waits for its counts was asked for, and is not due by the clock only.
+    pub(super) is_asked: bool,
 }
 
 /// Seconds between periodic updates at most: HLAseconds is signed.
@@ -80,6 +84,16 @@ impl Waiting {
             here.dedup();
         }
     }
+}
+
+/// Why the RTI updates attributes of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// Somebody has asked for it, or they have changed.
+    Asked,
+    /// It is due by the clock, and not made for who has no room for it: nobody is held up that it does not grow, and
+    /// the next one is newer.
+    Due,
 }
 
 impl ExecutionMom {
@@ -130,16 +144,23 @@ impl Execution {
                     let next = managed.waiting.pop_front()?;
                     let mut again = managed.again.iter();
                     let again = again.position(|again| again.is_same_kind(&next));
-                    Some((next, again.map(|at| managed.again.swap_remove(at))))
+                    let again = again.map(|at| managed.again.swap_remove(at));
+                    let why = if managed.is_asked {
+                        Why::Asked
+                    } else {
+                        Why::Due
+                    };
+                    managed.is_asked &= again.is_some() || matches!(next, Waiting::Report(_));
+                    Some((next, again, why))
                 });
-                let Some((next, again)) = next else {
+                let Some((next, again, why)) = next else {
                     let why = format!("{sender} told its counts, which nobody had asked for");
                     return Err(ProtocolError(why));
                 };
                 match next {
                     Waiting::Update(attributes) => {
                         let instance = super::instance_of(sender);
-                        self.update_own(cause, instance, &attributes, Some(&counts));
+                        self.update_own(cause, instance, &attributes, why, Some(&counts));
                     }
                     Waiting::Report(asked) => self.report_counts(cause, sender, asked, &counts),
                 }

@@ -1,7 +1,7 @@
 //! The MOM's object instances: what they are, and what their attributes are worth.
 
 use super::attributes::{is_of_federate, is_of_federation, needs_counts};
-use super::execution::{Managed, Waiting};
+use super::execution::{Managed, Waiting, Why};
 use super::reports::text;
 use super::{FEDERATION, RTI, federate_of, instance_of, region_of};
 use crate::execution::Execution;
@@ -89,6 +89,7 @@ impl Execution {
             period: None,
             waiting: VecDeque::new(),
             again: Vec::new(),
+            is_asked: false,
         };
         self.mom.federates.insert(joiner, managed);
         self.register_own("HLAmanager.HLAfederate", instance_of(joiner), Some(joiner));
@@ -181,20 +182,21 @@ impl Execution {
         instance: ObjectInstanceHandle,
         attributes: &[AttributeHandle],
     ) {
-        self.update_own(cause, instance, attributes, None);
+        self.update_own(cause, instance, attributes, Why::Asked, None);
     }
 
     /// Attributes of HLAmanager.HLAfederation have new values.
     pub(crate) fn federation_changed(&mut self, names: &[&str]) {
-        self.values_changed(FEDERATION, names);
+        self.update_named(FEDERATION, names, Why::Asked);
     }
 
     /// Attributes of a federate's HLAmanager.HLAfederate have new values.
     pub(crate) fn changed(&mut self, federate: FederateHandle, names: &[&str]) {
-        self.values_changed(instance_of(federate), names);
+        self.update_named(instance_of(federate), names, Why::Asked);
     }
 
-    fn values_changed(&mut self, handle: ObjectInstanceHandle, names: &[&str]) {
+    /// Updates these attributes of an instance of the RTI's.
+    pub(super) fn update_named(&mut self, handle: ObjectInstanceHandle, names: &[&str], why: Why) {
         let instance = self.objects.get(handle);
         let known = instance.filter(|i| i.knowing().next().is_some());
         let Some(class) = known.map(|i| i.class()) else {
@@ -203,7 +205,7 @@ impl Execution {
         let attributes = names.iter();
         let attributes = attributes.filter_map(|n| self.model.attribute_by_name(class, n));
         let attributes: Vec<_> = attributes.collect();
-        self.update_own(None, handle, &attributes, None);
+        self.update_own(None, handle, &attributes, why, None);
     }
 
     /// A federate's time manager is in another state from now on.
@@ -261,6 +263,7 @@ impl Execution {
         cause: impl Into<Option<Cause>>,
         handle: ObjectInstanceHandle,
         attributes: &[AttributeHandle],
+        why: Why,
         counts: Option<&Counts>,
     ) {
         let cause = cause.into();
@@ -268,7 +271,8 @@ impl Execution {
             return;
         };
         let (mut audience, mut wanted) = (Vec::new(), BTreeSet::new());
-        for federate in instance.knowing() {
+        let takes = |f: &FederateHandle| why == Why::Asked || !self.mom.full.contains(f);
+        for federate in instance.knowing().filter(takes) {
             let of = self.subscribed_of(federate, instance);
             let mut of = of.filter(|a| attributes.contains(a)).peekable();
             if of.peek().is_some() {
@@ -299,8 +303,11 @@ impl Execution {
             values.extend(value.map(|value| (slot, value)));
         }
         if !later.is_empty() {
-            let waiting = Waiting::Update(later);
-            self.ask_counts(cause, federate_of(handle), waiting);
+            let federate = federate_of(handle);
+            if let Some(managed) = self.mom.federates.get_mut(&federate) {
+                managed.is_asked |= why == Why::Asked;
+            }
+            self.ask_counts(cause, federate, Waiting::Update(later));
         }
         if !values.is_empty() {
             let ranges = if self.regions.are_associated(handle) {

@@ -61,6 +61,7 @@ impl ExecutionMom {
                 period,
                 waiting: m.waiting.into(),
                 again: m.again,
+                is_asked: true,
             };
             (handle, managed)
         });

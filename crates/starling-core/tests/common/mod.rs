@@ -558,6 +558,14 @@ impl Federation {
         self.bed.executive.set_time(now);
     }
 
+    /// What is due by the clock comes, where these have no room for more.
+    pub fn time_out(&mut self, full: &[&str]) {
+        let full: Vec<_> = full.iter().map(|name| self.names[*name]).collect();
+        let executive = &mut self.bed.executive;
+        executive.handle_timeout(|peer| !full.contains(&peer));
+        self.deliver();
+    }
+
     /// Who has waited longer than this and was not named yet: why, and whose turn it is.
     pub fn long_waits(&mut self, seconds: u64) -> Vec<(String, Option<String>)> {
         self.run();
