@@ -3,6 +3,7 @@
 use crate::{fail, print};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use starling_net::printable;
 use starling_rid::Sources;
 use starling_rtiexec::save_store;
 use starling_rtiexec::saves::{SaveStore, StoredSave};
@@ -107,12 +108,13 @@ fn show_all(store: &SaveStore, json: bool) -> Result<String, String> {
                 d.label,
                 d.federation,
                 d.federates.len(),
-                d.version
+                printable(&d.version)
             ),
             Err(why) => writeln!(
                 text,
-                "{}: {size} bytes, {age} old: {why}",
-                save.path.display()
+                "{}: {size} bytes, {age} old: {}",
+                printable(&save.path.display().to_string()),
+                printable(why)
             ),
         };
     }
@@ -191,16 +193,18 @@ fn show(store: &SaveStore, which: &Which) -> Result<(String, bool), String> {
         Err(_) => (&which.federation, &which.label),
     };
     let read = store.read(federation, label);
+    let read = read.and_then(|saved| saved.require_whole());
     let can_be_restored = read.is_ok();
     let whole = match read {
-        Ok(_) => "it can be restored".to_owned(),
+        Ok(()) => "it can be restored".to_owned(),
         Err(why) => format!("it can't be restored: {why}"),
     };
     let mut text = format!(
-        "{}\n{} bytes, written {} s ago; {whole}\n",
-        save.path.display(),
+        "{}\n{} bytes, written {} s ago; {}\n",
+        printable(&save.path.display().to_string()),
         save.size,
-        age_s(&save)
+        age_s(&save),
+        printable(&whole)
     );
     if let Ok(said) = &save.description {
         if let Some(time) = said.time {

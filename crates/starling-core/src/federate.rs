@@ -148,6 +148,18 @@ impl Federate {
     pub fn new(snapshot: Snapshot, path: DataPath) -> Result<Self, ProtocolError> {
         let (model, doubts) = modules::rebuild_doubting(&snapshot.modules)
             .map_err(|e| ProtocolError(format!("the executive's FDD can't be read here: {e}")))?;
+        let is_first = snapshot.handle == FIRST;
+        let mut new = Federate::of(snapshot, path, model)?;
+        new.note = is_first.then(|| doubtful(&doubts)).flatten();
+        Ok(new)
+    }
+
+    /// The same, with the object model that the snapshot's modules make.
+    pub(crate) fn of(
+        snapshot: Snapshot,
+        path: DataPath,
+        model: ObjectModel,
+    ) -> Result<Self, ProtocolError> {
         let switches = model.switches().clone();
         let mom = FederateMom::new(&model, snapshot.services.mom);
         let time = TimeType::by_name(&snapshot.time_implementation).ok_or_else(|| {
@@ -181,9 +193,7 @@ impl Federate {
             traffic: None,
             grouping: None,
             services: snapshot.services,
-            note: (snapshot.handle == FIRST)
-                .then(|| doubtful(&doubts))
-                .flatten(),
+            note: None,
             scratch: None,
             slots: Vec::new(),
             frame_bytes_max: usize::MAX,

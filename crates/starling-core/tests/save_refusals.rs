@@ -89,6 +89,20 @@ fn a_part_that_lies_about_time_is_refused_when_it_is_read() {
     }
 }
 
+/// A save takes the place of the former one of its label: what is wrong with it is to be known before.
+#[test]
+fn a_part_that_does_not_fit_is_found_before_it_is_written() {
+    let mut f = two();
+    let Archived::Read(genuine) = saved(&mut f, "L") else {
+        panic!("it was read");
+    };
+    assert_eq!(genuine.require_whole(), Ok(()));
+    let mut forged = genuine.clone();
+    forged.federates[1].1.object.last_instance += 1;
+    let refused = forged.require_whole().unwrap_err();
+    assert!(refused.contains("the part of federate 2"), "{refused}");
+}
+
 /// What waits for delivery at the save counts as told.
 #[test]
 fn a_part_whose_federate_has_not_heard_of_a_grant_is_as_it_should_be() {

@@ -73,7 +73,12 @@ impl Archivist {
 
 fn perform(store: &SaveStore, task: Archive) -> Result<Archived, String> {
     match task.write {
-        Some(saved) => store.write(&saved).map(|()| Archived::Written),
+        Some(saved) => {
+            // The former one of its label goes with it, so it must be one that can be restored.
+            let whole = saved.require_whole();
+            whole.map_err(|why| format!("what is to be saved can't be restored: {why}"))?;
+            store.write(&saved).map(|()| Archived::Written)
+        }
         None => {
             let saved = store.read(&task.federation, &task.label)?;
             Ok(Archived::Read(Box::new(saved)))
@@ -115,5 +120,71 @@ impl Server {
             self.executive.archived(execution, number, result);
         }
         self.log_notes();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use starling_core::message::{ModuleSource, PeerInfo, ToExecutive};
+    use starling_core::{Executive, PeerId, SavedFederation};
+
+    /// One without federates.
+    fn saved() -> SavedFederation {
+        let mut executive = Executive::new();
+        let info = PeerInfo {
+            pid: 1,
+            host: "host".into(),
+            program: "test".into(),
+            version: "1".into(),
+            path: "unix".into(),
+        };
+        executive.connected(PeerId(1), info);
+        let text = "<objectModel><objects><objectClass><name>HLAobjectRoot</name></objectClass></objects></objectModel>";
+        let create = ToExecutive::CreateFederation {
+            federation: "F".into(),
+            modules: vec![ModuleSource {
+                designator: "m.xml".into(),
+                text: text.as_bytes().into(),
+            }],
+            mim: None,
+            time_implementation: String::new(),
+        };
+        executive.receive(PeerId(1), create).unwrap();
+        SavedFederation {
+            federation: "F".into(),
+            label: "L".into(),
+            time: None,
+            execution: executive.save("F").unwrap(),
+            federates: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_can_t_be_restored_takes_no_other_s_place() {
+        let name = format!("starling-archivist-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        let _ = std::fs::remove_dir_all(&directory);
+        let store = SaveStore::new(directory.clone(), 1 << 20, 0);
+        let write = |saved: SavedFederation| {
+            let task = Archive {
+                execution: 1,
+                number: 1,
+                federation: saved.federation.clone(),
+                label: saved.label.clone(),
+                write: Some(Box::new(saved)),
+            };
+            perform(&store, task).map(|_| ())
+        };
+        write(saved()).unwrap();
+        let mut broken = saved();
+        broken.execution.log.index.0 = u64::MAX;
+        let refused = write(broken).unwrap_err();
+        assert!(
+            refused.contains("can't be restored: the last index of its log"),
+            "{refused}"
+        );
+        assert_eq!(store.read("F", "L"), Ok(saved()));
+        std::fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -163,6 +163,10 @@ impl Network {
         let place = (task.federation, task.label);
         let done = match task.write {
             Some(saved) => {
+                // Else rtiexec would not write it.
+                saved
+                    .require_whole()
+                    .expect("what is saved can be restored");
                 let mut bytes = Vec::new();
                 put_save(&mut bytes, &saved);
                 self.saves.insert(place, bytes);

@@ -14,9 +14,9 @@
 //!   asked, who alone knows of it, is told that it can't be any more;
 //! - indices of the log go on, beyond those of the save and of what was before the restore.
 
-use super::modules;
 use super::save::{Archive, QueuedSave, SavedFederation, Stages, TASK_IS_OUT, can_be_label};
 use super::under_way::Joint;
+use super::whole::merged;
 use crate::callback::Callback;
 use crate::exception::require_name;
 use crate::execution::Execution;
@@ -299,6 +299,17 @@ impl Execution {
         }
     }
 
+    /// An error if a save can't be restored, whoever has made it.
+    fn require_whole(&self, saved: &SavedFederation) -> Result<(), String> {
+        let modules = &saved.execution.federation.modules;
+        let model = if *modules == self.federation.modules {
+            Arc::clone(&self.model)
+        } else {
+            merged(modules)?
+        };
+        saved.require_whole_of(&self.federation.name, model)
+    }
+
     fn same_modules(&self, saved: &SavedFederation) -> Result<(), String> {
         let then = &saved.execution.federation.modules;
         let differs = |in_these: &[ModuleSource], others: &[ModuleSource]| {
@@ -525,9 +536,7 @@ impl Execution {
         let order = saved.execution.federation.modules.clone();
         let mut before = None;
         if order != self.federation.modules {
-            let model = modules::rebuild(&order)
-                .map_err(|e| format!("its object model can't be merged any more: {e}"))?;
-            let model = std::mem::replace(&mut self.model, Arc::new(model));
+            let model = std::mem::replace(&mut self.model, merged(&order)?);
             let order = std::mem::replace(&mut self.federation.modules, order);
             before = Some((model, order));
         }

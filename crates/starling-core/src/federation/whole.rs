@@ -1,27 +1,43 @@
 //! Whether the parts of a save fit together.
 //!
-//! A file whose checksum is right may have been made by anybody. All of it is restored for trial when
-//! it is read: what would go wrong later is found before any federate is told.
+//! A file whose checksum is right may have been made by anybody, and a part of what is to be written by any federate.
+//! All of it is restored for trial when it is read, and before it is written: what would go wrong later is found before
+//! any federate is told, and before a former save is gone.
 
 use super::modules;
 use super::numbers;
 use super::save::SavedFederation;
 use crate::execution::Execution;
 use crate::log::federate::DataPath;
+use crate::message::ModuleSource;
 use crate::saved;
 use crate::time::saved::require_same_time;
 use crate::{Federate, FederateHandle, ProtocolError};
+use starling_fom::ObjectModel;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-impl Execution {
-    /// All parts of a save, restored for trial: what does not fit together is found before anybody is
-    /// told, whoever has made it.
-    pub(super) fn require_whole(&self, saved: &SavedFederation) -> Result<(), String> {
-        let of = &saved.execution;
+impl SavedFederation {
+    /// All parts of a save, restored for trial: what does not fit together is found before it takes the place of
+    /// another, whoever has made it. This takes as long as its FOM modules and its parts are large.
+    ///
+    /// # Errors
+    /// Why it can't be restored.
+    pub fn require_whole(&self) -> Result<(), String> {
+        let modules = &self.execution.federation.modules;
+        self.require_whole_of(&self.federation, merged(modules)?)
+    }
+
+    /// The same, of this federation execution, with the object model that the save's modules make.
+    pub(super) fn require_whole_of(
+        &self,
+        federation: &str,
+        model: Arc<ObjectModel>,
+    ) -> Result<(), String> {
+        let of = &self.execution;
         let is_member = |f: &FederateHandle| of.federation.members.contains_key(f);
         let members = of.federation.members.keys();
-        if !saved.federates.iter().map(|(f, _)| f).eq(members.clone()) {
+        if !self.federates.iter().map(|(f, _)| f).eq(members.clone()) {
             return Err("the parts in it are not those of its federates, one of each".into());
         }
         if !of.time.federates.keys().eq(members.clone())
@@ -30,7 +46,7 @@ impl Execution {
         {
             return Err("its rooms do not agree on who is joined".into());
         }
-        numbers::require_room(saved)?;
+        numbers::require_room(self)?;
         for (handle, instance) in &of.object.instances {
             let owners = instance.owners.iter().flatten();
             let mut owners = owners.filter_map(|owner| owner.federate());
@@ -56,27 +72,22 @@ impl Execution {
             return Err("a message in it may be retracted by a federate that is not in it".into());
         }
         let modules = of.federation.modules.clone();
-        let model = if modules == self.federation.modules {
-            self.model.clone()
-        } else {
-            let merged = modules::rebuild(&modules);
-            Arc::new(merged.map_err(|e| format!("its object model can't be merged any more: {e}"))?)
-        };
-        let name = self.federation.name.clone();
-        let mut trial = Execution::new(name, of.time.time_type, modules, model);
+        let (name, of_type) = (federation.to_owned(), of.time.time_type);
+        let mut trial = Execution::new(name, of_type, modules, Arc::clone(&model));
         let restored = trial.restore(of.clone(), BTreeMap::new());
         restored.map_err(|why| format!("the state of the federation execution in it: {why}"))?;
         let mut federate = None;
-        for (handle, part) in &saved.federates {
+        for (handle, part) in &self.federates {
             let name = of.federation.members.get(handle).map_or("", |m| &m.name);
-            let fits = self.require_same(saved, (*handle, name), part);
+            let fits = self.require_same(federation, (*handle, name), part);
             let fits = fits.and_then(|()| {
                 numbers::require_room_in_part(*handle, part, of).map_err(ProtocolError)?;
                 let federate = match &mut federate {
                     Some(federate) => federate,
                     none => {
                         let snapshot = trial.snapshot(*handle, name.to_owned());
-                        none.insert(Federate::new(snapshot, DataPath::Executive)?)
+                        let model = ObjectModel::clone(&model);
+                        none.insert(Federate::of(snapshot, DataPath::Executive, model)?)
                     }
                 };
                 federate.restore(part.clone())
@@ -89,23 +100,30 @@ impl Execution {
     /// An error if a part says otherwise than the save.
     fn require_same(
         &self,
-        saved: &SavedFederation,
+        federation: &str,
         (handle, name): (FederateHandle, &str),
         part: &saved::Federate,
     ) -> Result<(), ProtocolError> {
         let is = &part.federation;
         let why = if (is.handle, is.name.as_str()) != (handle, name) {
             format!("it is that of {}, '{}'", is.handle, is.name)
-        } else if is.federation != self.federation.name {
+        } else if is.federation != federation {
             format!("it is of the federation execution '{}'", is.federation)
-        } else if part.time.time_type != saved.execution.time.time_type {
+        } else if part.time.time_type != self.execution.time.time_type {
             format!("its logical time is {}", part.time.time_type.name())
-        } else if part.log.applied > saved.execution.log.index {
+        } else if part.log.applied > self.execution.log.index {
             "it knows more of the log than there is".into()
         } else {
-            let of = &saved.execution.time;
+            let of = &self.execution.time;
             return require_same_time(of, handle, part).map_err(ProtocolError);
         };
         Err(ProtocolError(why))
     }
+}
+
+/// The object model of the modules of a save.
+pub(super) fn merged(modules: &[ModuleSource]) -> Result<Arc<ObjectModel>, String> {
+    let merged = modules::rebuild(modules);
+    let merged = merged.map_err(|e| format!("its object model can't be merged any more: {e}"));
+    merged.map(Arc::new)
 }

@@ -327,6 +327,10 @@ impl Run {
                 let mut bytes = Vec::new();
                 starling_wire::put_save(&mut bytes, saved);
                 let saved = starling_wire::decode_save(&bytes).expect("what was just encoded");
+                // Else rtiexec would not write it.
+                saved
+                    .require_whole()
+                    .expect("what is saved can be restored");
                 let model = self.cut.take().expect("parts were asked for");
                 self.kept.insert(task.label.clone(), (saved, model));
                 Ok(Archived::Written)
