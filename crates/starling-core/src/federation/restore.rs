@@ -26,7 +26,7 @@ use crate::message::save::{Entry, Request};
 use crate::message::{Cause, LogIndex, ModuleSource, Restored};
 use crate::mom::mim_text;
 use crate::{Exception, Federate, FederateHandle, ProtocolError};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::iter::zip;
 use std::sync::Arc;
 
@@ -257,40 +257,45 @@ impl Execution {
             ));
         }
         self.same_modules(saved)?;
-        let mut left: BTreeSet<FederateHandle> =
-            saved.execution.federation.members.keys().copied().collect();
-        let of = |handle: &FederateHandle| saved.execution.federation.members.get(handle);
-        let mut members = BTreeMap::new();
+        let of = &saved.execution.federation.members;
         // Names first: of one type, whoever has the name of then is that one again.
-        for by_name in [true, false] {
-            for (handle, member) in &self.federation.members {
-                if members.contains_key(handle) {
-                    continue;
+        let mut left_by_name = BTreeMap::new();
+        for (then, m) in of {
+            left_by_name.entry((&m.kind, &m.name)).or_insert(*then);
+        }
+        let joined = self.federation.members.iter();
+        let same =
+            joined.filter_map(|(f, m)| Some((*f, left_by_name.remove(&(&m.kind, &m.name))?)));
+        let mut becomes: BTreeMap<_, _> = same.collect();
+        let taken: BTreeSet<_> = becomes.values().copied().collect();
+        let mut left: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for (then, m) in of.iter().filter(|(then, _)| !taken.contains(then)) {
+            left.entry(&m.kind).or_default().insert(*then);
+        }
+        let mut too_many = Vec::new();
+        for (handle, m) in &self.federation.members {
+            if becomes.contains_key(handle) {
+                continue;
+            }
+            match left.get_mut(&m.kind).and_then(BTreeSet::pop_first) {
+                Some(then) => {
+                    becomes.insert(*handle, then);
                 }
-                let fits = |f: &&FederateHandle| {
-                    of(f).is_some_and(|m| {
-                        m.kind == member.kind && (!by_name || m.name == member.name)
-                    })
-                };
-                let Some(then) = left.iter().find(fits).copied() else {
-                    continue;
-                };
-                left.remove(&then);
-                members.insert(*handle, (then, RestoreStatus::NoRestoreInProgress));
+                None => too_many.push(named(&m.name, &m.kind)),
             }
         }
-        let too_many = self
-            .federation
-            .members
-            .iter()
-            .filter(|(f, _)| !members.contains_key(f));
-        let too_many: Vec<String> = too_many.map(|(_, m)| named(&m.name, &m.kind)).collect();
-        let missing = left.iter().filter_map(of);
+        let missing: BTreeSet<_> = left.into_values().flatten().collect();
+        let missing = missing.iter().filter_map(|then| of.get(then));
         let missing: Vec<String> = missing.map(|m| named(&m.name, &m.kind)).collect();
         let missing = quoted(missing.iter().map(String::as_str));
         let too_many = quoted(too_many.iter().map(String::as_str));
         match (missing, too_many) {
-            (None, None) => self.require_whole(saved).map(|()| members),
+            (None, None) => {
+                self.require_whole(saved)?;
+                let none = RestoreStatus::NoRestoreInProgress;
+                let members = becomes.into_iter();
+                Ok(members.map(|(f, then)| (f, (then, none))).collect())
+            }
             (missing, too_many) => Err(format!(
                 "the joined federates are not those of the save: missing {}; too many {}",
                 missing.unwrap_or("none".into()),
@@ -314,8 +319,8 @@ impl Execution {
         let then = &saved.execution.federation.modules;
         let differs = |in_these: &[ModuleSource], others: &[ModuleSource]| {
             // The same file may be named by another path.
-            let is_in = |m: &ModuleSource| others.iter().any(|o| mim_text(o) == mim_text(m));
-            let lacking = in_these.iter().filter(|m| !is_in(m));
+            let texts: HashSet<&[u8]> = others.iter().map(mim_text).collect();
+            let lacking = in_these.iter().filter(|m| !texts.contains(mim_text(m)));
             let names: Vec<&str> = lacking.map(|m| m.designator.as_str()).collect();
             quoted(names.into_iter())
         };
