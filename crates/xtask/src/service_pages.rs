@@ -129,7 +129,19 @@ fn open_while_saving(services: &[Vec<String>]) -> Result<String> {
         open_service(|e| ["SaveInProgress", "RestoreInProgress"].contains(&e)),
         open_callback("6.11", ""),
     );
-    rows.add("11", "to the MOM: HLAadjust, HLArequest, HLAservice", sent);
+    let (save, restore) = (
+        open_service(|e| e == "RestoreInProgress"),
+        open_service(|e| e == "SaveInProgress"),
+    );
+    rows.add("11", "to the MOM: HLAresignFederationExecution", [true; 8]);
+    let of_save = "to the MOM: HLAfederateSaveBegun, HLAfederateSaveComplete";
+    rows.add("11", of_save, save);
+    rows.add("11", "to the MOM: HLAfederateRestoreComplete", restore);
+    rows.add(
+        "11",
+        "to the MOM: HLAadjust, HLArequest, other HLAservice",
+        sent,
+    );
     rows.add("11", "of the MOM: updates, reports", told);
     rows.add(
         "11",

@@ -43,6 +43,9 @@ impl Preconditions {
     /// RestoreNotInProgress.
     pub const RESTORING: Self = Preconditions(1 << 11);
 
+    /// That neither a save nor a restore is in progress.
+    pub(super) const MEANWHILE: Self = Preconditions(Self::NO_SAVE.0 | Self::NO_RESTORE.0);
+
     /// With these bits, in the order of the constants.
     pub(crate) const fn of_bits(bits: u16) -> Self {
         Preconditions(bits)

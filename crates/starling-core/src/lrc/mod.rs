@@ -604,6 +604,14 @@ impl<O: Outbox> Lrc<O> {
         result
     }
 
+    /// Calls a service that is open while a save or a restore is in progress, whatever others of its name are.
+    pub(super) fn in_save<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        self.unmet.set(Preconditions::MEANWHILE, false);
+        let result = work(self);
+        self.unmet.set_stages(self.stages);
+        result
+    }
+
     /// The federation execution was restored: the federate begins again.
     fn restored(&mut self, restored: Restored) -> Result<(), ProtocolError> {
         let (before, resigning) = match &mut self.life {

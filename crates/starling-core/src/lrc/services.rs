@@ -88,14 +88,27 @@ impl<O: Outbox> Lrc<O> {
         if self.send_plainly(class, values, tag, None).is_some() {
             return Ok(());
         }
-        self.serve(
-            Service::SendInteraction,
-            0,
-            said![class, values, tag],
-            |federate, out| {
-                federate.send_interaction(class, values, tag, &mut |frame| out.data(frame))
-            },
-        )
+        let service = Service::SendInteraction;
+        if self.may_tell_rti(class) {
+            return self.in_save(|lrc| {
+                lrc.serve(service, 0, said![class, values, tag], |federate, _| {
+                    federate.tell_rti(class, values, tag)
+                })
+            });
+        }
+        self.serve(service, 0, said![class, values, tag], |federate, out| {
+            federate.send_interaction(class, values, tag, &mut |frame| out.data(frame))
+        })
+    }
+
+    /// Whether a save or a restore is in progress in which the federate may yet send interactions of this class, and
+    /// nothing else is wrong.
+    fn may_tell_rti(&self, class: InteractionClassHandle) -> bool {
+        let unmet = self.unmet & Service::SendInteraction.preconditions();
+        let meanwhile = Preconditions::MEANWHILE;
+        let only = !unmet.is_empty() && meanwhile.has(unmet);
+        let federate = self.federate().filter(|_| only);
+        federate.is_some_and(|f| f.may_tell_rti(class, f.stages()))
     }
 
     /// Update Attribute Values with a time stamp, §6.10. The handle is of what is sent in

@@ -1,16 +1,20 @@
 //! The MOM at a joined federate: what the RTI sends, and what it asks.
 
 use super::counts::Tally;
+use super::reports::class_of_rti;
 use super::{
     RTI, Served, federate_of, is_of_rti, own_attribute, own_class, region_of, switched_off,
 };
 use crate::ddm::address::AddressBuf;
+use crate::federation::SaveStatus;
+use crate::federation::save::Stages;
 use crate::log::federate::Place;
 use crate::message::mom::{Entry, Request, SlotValues, Switches};
 use crate::message::{After, Data, DataBody, Payload, Range};
 use crate::{
-    AttributeHandle, DataPath, Exception, Federate, FederateHandle, InteractionClassHandle,
-    ObjectClassHandle, ProtocolError, Transportation, Values, ValuesBuf,
+    AttributeHandle, DataPath, Exception, Federate, FederateHandle, InteractionClassHandle, Listed,
+    ObjectClassHandle, ParameterHandle, ProtocolError, Transportation, Values, ValuesBuf,
+    ValuesOut,
 };
 use starling_fom::ObjectModel;
 use std::collections::VecDeque;
@@ -176,6 +180,44 @@ impl Federate {
             body: body(payload),
         };
         self.apply_data(&data, DataPath::Executive, None)
+    }
+
+    /// Whether interactions of a class may be sent to the RTI while a save or a restore has come so far (11.4.4): those
+    /// that end it for another federate, and that which resigns one.
+    pub(crate) fn may_tell_rti(&self, class: InteractionClassHandle, stages: Stages) -> bool {
+        let name = self
+            .model
+            .interaction_class(class)
+            .map(|c| class_of_rti(&c.name));
+        let service = name
+            .as_ref()
+            .and_then(|n| n.strip_prefix("HLAfederate.HLAservice."));
+        let of_save = stages.save != SaveStatus::NoSaveInProgress;
+        self.mom.serves(class)
+            && match service {
+                Some("HLAresignFederationExecution") => true,
+                Some("HLAfederateSaveBegun" | "HLAfederateSaveComplete") => of_save,
+                Some("HLAfederateRestoreComplete") => !of_save,
+                _ => false,
+            }
+    }
+
+    /// Send Interaction (§6.12) of one of these. It goes to the RTI alone: nobody is delivered any meanwhile, and what
+    /// federates send each other is in no save.
+    pub(crate) fn tell_rti(
+        &mut self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        tag: &[u8],
+    ) -> Result<(), Exception> {
+        let (transportation, bytes) = self.line_up(class, values)?;
+        self.require_fits(bytes + tag.len())?;
+        self.mom.tally.sent(class, transportation);
+        self.counters.sent += 1;
+        let list = Listed::of_bytes(&self.slots, values, bytes);
+        let values = ValuesBuf::of(ValuesOut::Given(&list));
+        self.send_to_rti(class, values.values(), true);
+        Ok(())
     }
 
     /// Tells the RTI of an interaction that it acts on. One that was not handed out to federates, and counted as
