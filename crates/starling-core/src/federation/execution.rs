@@ -1,7 +1,7 @@
 //! Federation management at the executive.
 
 use super::members::Member;
-use super::modules::{Basis, MergedModules, ModelsRoom, ModuleMerge};
+use super::modules::{Basis, MergedModules, ModelsRoom, ModuleMerge, contents};
 use crate::exception::{require_name, throw};
 use crate::execution::Execution;
 use crate::executive::quoted;
@@ -11,6 +11,7 @@ use crate::message::{
 };
 use crate::{Exception, FederateHandle, PeerId, ProtocolError, TimeType};
 use starling_fom::Check;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -255,19 +256,15 @@ impl Execution {
         Ok(handle)
     }
 
-    /// Modules that a joiner brought; of those that are there already, what is there.
+    /// Modules that a joiner brought, by its designators; of those that are there already, the text that is there.
     fn shared(&self, merged: &MergedModules) -> Vec<ModuleSource> {
-        let there = |m: &ModuleSource| {
-            self.federation
-                .modules
-                .iter()
-                .find(|old| *old == m)
-                .cloned()
-        };
-        let brought = merged.all_brought();
-        brought
-            .map(|m| there(m).unwrap_or_else(|| m.clone()))
-            .collect()
+        let there = self.federation.modules.iter();
+        let there: HashMap<_, _> = there.map(|old| (contents(old), &old.text)).collect();
+        let brought = merged.all_brought().map(|m| ModuleSource {
+            designator: m.designator.clone(),
+            text: Arc::clone(there.get(&contents(m)).copied().unwrap_or(&m.text)),
+        });
+        brought.collect()
     }
 
     pub(crate) fn snapshot(&mut self, handle: FederateHandle, name: String) -> Snapshot {

@@ -71,7 +71,7 @@ impl ModelsRoom {
 pub struct MergedModules {
     /// While this is so, the base is still the same.
     pub(crate) basis: Basis,
-    /// What the federation execution does not have yet.
+    /// What the federation execution does not have yet, by the contents.
     pub(crate) sources: Vec<ModuleSource>,
     /// What it has already.
     known: Vec<ModuleSource>,
@@ -120,9 +120,9 @@ impl ModuleMerge {
             base => base.unzip(),
         };
         let there = there.unwrap_or_default();
-        let has: HashSet<&ModuleSource> = there.iter().collect();
+        let has: HashSet<_> = there.iter().map(contents).collect();
         let brought = once(self.sources).into_iter();
-        let (known, sources): (Vec<_>, Vec<_>) = brought.partition(|m| has.contains(m));
+        let (known, sources): (Vec<_>, Vec<_>) = brought.partition(|m| has.contains(&contents(m)));
         let merged = match base {
             Some(same) if sources.is_empty() => Ok((same, Vec::new())),
             base => build(base, &sources, self.check).map(|(m, warnings)| (Arc::new(m), warnings)),
@@ -144,10 +144,17 @@ impl ModuleMerge {
     }
 }
 
+/// What two modules have in common that are the same, wherever their files are; the built-in MIM is by its name.
+pub(super) fn contents(module: &ModuleSource) -> (&[u8], Option<&str>) {
+    let by_name = module.text.is_empty();
+    (&module.text, by_name.then_some(module.designator.as_str()))
+}
+
 /// Without repetitions.
 fn once(modules: Vec<ModuleSource>) -> Vec<ModuleSource> {
     let mut seen = HashSet::with_capacity(modules.len());
-    let new: Vec<bool> = modules.iter().map(|module| seen.insert(module)).collect();
+    let new = modules.iter().map(|module| seen.insert(contents(module)));
+    let new: Vec<bool> = new.collect();
     let modules = modules.into_iter().zip(new);
     modules.filter_map(|(m, new)| new.then_some(m)).collect()
 }

@@ -14,7 +14,8 @@ use std::time::Duration;
 impl ExecutionMom {
     /// `modules` are those of the federation execution.
     pub(crate) fn save(&self, modules: &[ModuleSource]) -> saved::Execution {
-        let place = |m: &ModuleSource| modules.iter().position(|other| other == m);
+        // By its contents: it may have brought it from elsewhere.
+        let place = |m: &ModuleSource| modules.iter().position(|other| other.text == m.text);
         let federates = self.federates.iter().map(|(handle, m)| {
             let places = m.modules.iter().filter_map(place);
             let managed = saved::Managed {
