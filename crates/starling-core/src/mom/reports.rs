@@ -440,28 +440,38 @@ impl Execution {
         what: &'static str,
         federate: FederateHandle,
     ) {
-        // One report for each class, whether it is active, and update rate.
-        type Key = (ObjectClassHandle, bool, String);
-        let mut objects: BTreeMap<Key, BTreeSet<AttributeHandle>> = BTreeMap::new();
+        // One report for each class and whether it is active, with the greatest update rate.
+        type Subscribed = (String, BTreeSet<AttributeHandle>);
+        let mut objects: BTreeMap<(ObjectClassHandle, bool), Subscribed> = BTreeMap::new();
+        let model = Arc::clone(&self.model);
+        // Without one it gets all updates.
+        let per_second = |rate: &str| {
+            let rate = model.update_rate(rate).filter(|rate| *rate > 0.0);
+            rate.unwrap_or(f64::INFINITY)
+        };
+        let mut put = |class, active, rate: &str, attribute| {
+            let new = || (rate.to_owned(), BTreeSet::new());
+            let (most, attributes) = objects.entry((class, active)).or_insert_with(new);
+            attributes.insert(attribute);
+            if per_second(rate) > per_second(most) {
+                rate.clone_into(most);
+            }
+        };
         for (class, attributes) in self.subscriptions.objects_of(federate) {
-            for subscribed in attributes {
-                let key = (class, subscribed.active, subscribed.rate.clone());
-                let attributes = objects.entry(key).or_default();
-                attributes.insert(subscribed.attribute);
+            for of in attributes {
+                put(class, of.active, &of.rate, of.attribute);
             }
         }
         for (class, attribute, how) in self.subscriptions.regions.attributes_of(federate) {
-            let key = (class, how.active, how.rate.clone());
-            objects.entry(key).or_default().insert(attribute);
+            put(class, how.active, &how.rate, attribute);
         }
-        let combinations: BTreeSet<_> = objects.keys().map(|(c, a, _)| (*c, *a)).collect();
-        let number = Encoder::of(|e| e.count(combinations.len() as u64));
+        let number = Encoder::of(|e| e.count(objects.len() as u64));
         if objects.is_empty() {
             let parameters = vec![("HLAnumberOfClasses", number)];
             self.report_about(cause, what, federate, parameters);
             return;
         }
-        for ((class, active, rate), attributes) in objects {
+        for ((class, active), (rate, attributes)) in objects {
             let parameters = vec![
                 ("HLAnumberOfClasses", number.clone()),
                 ("HLAobjectClass", Encoder::of(|e| e.handle(class.raw()))),
