@@ -64,11 +64,13 @@ impl Spent {
         self.accounted = now;
     }
 
-    /// Milliseconds in a state since the last call for it.
+    /// Milliseconds in a state since the last call for it. What is less than one is told with the next.
     pub(super) fn take(&mut self, advancing: bool, now: Duration) -> u64 {
         self.account(now);
-        let spent = std::mem::take(&mut self.spent[usize::from(advancing)]);
-        u64::try_from(spent.as_millis()).unwrap_or(u64::MAX)
+        let spent = &mut self.spent[usize::from(advancing)];
+        let whole = u64::try_from(spent.as_millis()).unwrap_or(u64::MAX);
+        *spent -= Duration::from_millis(whole).min(*spent);
+        whole
     }
 }
 
@@ -394,12 +396,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn all_time_is_told_however_often_somebody_asks() {
+        let mut spent = Spent::new(false, Duration::ZERO);
+        let asked = (1..=10_000).map(|n| spent.take(false, n * Duration::from_micros(300)));
+        assert_eq!(asked.sum::<u64>(), 3_000);
+    }
+
+    #[test]
     fn a_grant_that_is_passed_over_is_time_in_time_advancing() {
         let at = Duration::from_secs;
         let mut spent = Spent::new(false, at(0));
         spent.switch(true, at(1));
         spent.switch(false, at(5));
         assert_eq!(spent.take(false, at(6)), 2_000);
+        assert_eq!(spent.take(false, at(6)), 0);
         // What has been told as time in Time Granted is told.
         spent.advance_on(at(8));
         assert_eq!(spent.since, at(1));

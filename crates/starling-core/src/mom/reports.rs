@@ -48,20 +48,20 @@ impl Fault {
 
 /// The parameters of an interaction to the RTI.
 pub(super) struct Given<'a> {
-    by_name: BTreeMap<&'a str, &'a [u8]>,
+    by_name: BTreeMap<String, &'a [u8]>,
 }
 
 impl<'a> Given<'a> {
     /// Of an interaction of this class; none if it has no such parameters.
     pub(super) fn of(
-        model: &'a ObjectModel,
+        model: &ObjectModel,
         class: InteractionClassHandle,
         values: &'a SlotValues,
     ) -> Option<Self> {
         let class = model.interaction_class(class)?;
         let named = values.iter().map(|(slot, value)| {
             let parameter = class.parameters.get(*slot as usize)?;
-            Some((model.parameter(*parameter)?.name.as_str(), value.as_slice()))
+            Some((model.parameter(*parameter)?.name.clone(), value.as_slice()))
         });
         let by_name = named.collect::<Option<_>>()?;
         Some(Given { by_name })

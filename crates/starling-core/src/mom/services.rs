@@ -25,10 +25,10 @@ impl<O: Outbox> Lrc<O> {
             let Some(federate) = self.joined() else {
                 return;
             };
-            let (model, of) = (federate.model.clone(), federate.time.time_type());
-            let sent = model.interaction_class(class);
+            let of = federate.time.time_type();
+            let sent = federate.model.interaction_class(class);
             let name = sent.map(|c| class_of_rti(&c.name)).unwrap_or_default();
-            let given = Given::of(&model, class, &values);
+            let given = Given::of(&federate.model, class, &values);
             let done = match given {
                 Some(given) => self.outside_callback(|lrc| lrc.act(&name, &given, of)),
                 None => Err(unknown(&name)),

@@ -381,9 +381,7 @@ impl Execution {
         tag: Vec<u8>,
     ) -> Result<(), ProtocolError> {
         self.require_attributes(class, attributes.iter().copied())?;
-        let of_class = |i: &Instance| self.model.is_subclass_or_same(i.class, class);
-        let all = self.objects.instances.iter();
-        let instances: Vec<_> = all.filter(|(_, i)| of_class(i)).map(|(h, _)| *h).collect();
+        let instances = self.instances_below(class);
         self.ask_owners(cause, &instances, attributes, tag);
         Ok(())
     }
