@@ -421,8 +421,14 @@ def test_an_independent_library_parses_the_pdus(tmp_path):
 
     from opendis.DataInputStream import DataInputStream
 
+    # Its group is that of its federation execution, which has no other name in each run then.
+    out, file = tmp_path / "out", tmp_path / "pdus.tsf.toml"
+    plan = ("--only", "42", "--topology", "1-1", "--adapters", "dis")
+    ec1("phase2", tmp_path / "plan", *plan, "--seconds-per-configuration", "0.4")
+    planned = (tmp_path / "plan.tsf.toml").read_text()
+    file.write_text(planned.replace('name = "all"', 'name = "all"\nfederation = "pdus"'))
     hashed = 2166136261
-    for char in b"ec1-1-1.dis.local-all":
+    for char in b"pdus":
         hashed = (hashed ^ char) * 16777619 % 2**32
     group = socket.inet_ntoa(struct.pack(">I", 0xEFC00000 | hashed & 0x3FFFF))
     listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -432,8 +438,7 @@ def test_an_independent_library_parses_the_pdus(tmp_path):
     where = struct.pack("=4s4si", socket.inet_aton(group), socket.inet_aton("127.0.0.1"), 0)
     listener.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, where)
     listener.setblocking(False)
-    ec1("phase2", tmp_path / "out", "--only", "42", "--topology", "1-1", "--adapters", "dis",
-        "--seconds-per-configuration", "0.4")  # fmt: skip
+    ec1("run", file, "--out", str(out), "--ec1fed", EC1FED, "--idle-wait-s", "0")
     seen = Counter()
     while True:
         try:
@@ -456,7 +461,7 @@ def test_an_independent_library_parses_the_pdus(tmp_path):
         assert abs((pdu.timestamp >> 1) / 2**31 - hour) < 1e-9
         if test:
             seen[identity & 0xFFFF, sequence] += 1
-    (row,) = rows(tmp_path / "out")
+    (row,) = rows(out)
     assert len(seen) == int(row["sent"]) and set(seen.values()) == {1}
 
 
