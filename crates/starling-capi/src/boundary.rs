@@ -136,10 +136,25 @@ impl<'a, T> Out<'a, T> {
     /// # Safety
     /// Unless it is null, a `T` may be written at `result` while that is borrowed.
     pub(crate) unsafe fn at(result: &'a *mut T) -> Result<Self, Exception> {
-        if result.is_null() || !result.is_aligned() {
-            return Err(refused("the argument result is null or not aligned"));
-        }
-        Ok(Out(*result, PhantomData))
+        // SAFETY: the caller vouches for it.
+        let there = unsafe { Self::there(result) };
+        there.ok_or_else(|| refused("the argument result is null or not aligned"))
+    }
+
+    /// The same; none: nothing can be written there.
+    ///
+    /// # Safety
+    /// As for [`Out::at`].
+    #[inline(always)]
+    pub(crate) unsafe fn there(result: &'a *mut T) -> Option<Self> {
+        let usable = !result.is_null() && result.is_aligned();
+        usable.then_some(Out(*result, PhantomData))
+    }
+
+    /// Stores it, if there is one; whether there was.
+    #[inline(always)]
+    pub(crate) fn write_if(self, value: Option<T>) -> bool {
+        value.map(|value| self.write(value)).is_some()
     }
 
     /// Stores it.

@@ -117,6 +117,16 @@ unsafe fn given<'a, H>(
     }
 }
 
+/// A time stamp, and where the handle of its message goes. None: something is wrong with these; [`timed`] says what.
+///
+/// # Safety
+/// The crate's rules for pointers.
+#[inline(always)]
+unsafe fn given_time(time: StarlingTime, result: &*mut u64) -> Option<(LogicalTime, Out<'_, u64>)> {
+    // SAFETY: the caller keeps the rules.
+    unsafe { Some((time.known()?, Out::there(result)?)) }
+}
+
 /// Runs `work` with values as the library takes them where they are not as most.
 pub(crate) fn with_pairs<G: Given, T>(
     values: &[G],
@@ -279,21 +289,47 @@ pub unsafe extern "C" fn starling_update_attribute_values_at(
     time: StarlingTime,
     result: *mut u64,
 ) -> StarlingStatus {
+    let quickly = || {
+        // SAFETY: the caller keeps the rules.
+        let given = unsafe { given::<AttributeHandle>(&ambassador, (&values, values_count), &tag) };
+        // SAFETY: as above.
+        let timed = unsafe { given_time(time, &result) };
+        let (Some((rti, values, tag)), Some((time, out))) = (given, timed) else {
+            return false;
+        };
+        let sent = rti.update_plainly_at(ObjectInstanceHandle(instance), values, tag, time);
+        out.write_if(sent.map(|sent| sent.0))
+    };
+    guarded_quickly(quickly, || {
+        let values = (values, values_count);
+        // SAFETY: as above.
+        unsafe { update_closely_at(ambassador, instance, values, tag, (time, result)) }
+    })
+}
+
+/// As [`update_closely`].
+///
+/// # Safety
+/// The crate's rules for pointers.
+#[inline(never)]
+unsafe fn update_closely_at(
+    ambassador: *const StarlingAmbassador,
+    instance: u64,
+    values: (*const StarlingValue, usize),
+    tag: StarlingBytes,
+    (time, result): (StarlingTime, *mut u64),
+) -> StarlingStatus {
     let (service, instance) = (
         Service::UpdateAttributeValues,
         ObjectInstanceHandle(instance),
     );
-    let values = (values, values_count);
     // SAFETY: the caller keeps the rules.
     unsafe {
         with_values::<AttributeHandle>(service, ambassador, values, tag, |rti, values, tag| {
             let (time, out) = timed(rti, service, time, &result)?;
-            let sent = match rti.update_plainly_at(instance, values, tag, time) {
-                Some(sent) => sent,
-                None => with_pairs(values, |values| {
-                    rti.update_closely_at(instance, values, tag, time)
-                })?,
-            };
+            let sent = with_pairs(values, |values| {
+                rti.update_closely_at(instance, values, tag, time)
+            })?;
             out.write(sent.0);
             Ok(())
         })
@@ -319,21 +355,48 @@ pub unsafe extern "C" fn starling_send_interaction_at(
     time: StarlingTime,
     result: *mut u64,
 ) -> StarlingStatus {
+    let quickly = || {
+        // SAFETY: the caller keeps the rules.
+        let given = unsafe { given::<ParameterHandle>(&ambassador, (&values, values_count), &tag) };
+        // SAFETY: as above.
+        let timed = unsafe { given_time(time, &result) };
+        let (Some((rti, values, tag)), Some((time, out))) = (given, timed) else {
+            return false;
+        };
+        let class = InteractionClassHandle::from_raw(class_);
+        let sent = rti.send_plainly_at(class, values, tag, time);
+        out.write_if(sent.map(|sent| sent.0))
+    };
+    guarded_quickly(quickly, || {
+        let values = (values, values_count);
+        // SAFETY: as above.
+        unsafe { send_closely_at(ambassador, class_, values, tag, (time, result)) }
+    })
+}
+
+/// As [`send_closely`].
+///
+/// # Safety
+/// The crate's rules for pointers.
+#[inline(never)]
+unsafe fn send_closely_at(
+    ambassador: *const StarlingAmbassador,
+    class: u32,
+    values: (*const StarlingValue, usize),
+    tag: StarlingBytes,
+    (time, result): (StarlingTime, *mut u64),
+) -> StarlingStatus {
     let (service, class) = (
         Service::SendInteraction,
-        InteractionClassHandle::from_raw(class_),
+        InteractionClassHandle::from_raw(class),
     );
-    let values = (values, values_count);
     // SAFETY: the caller keeps the rules.
     unsafe {
         with_values::<ParameterHandle>(service, ambassador, values, tag, |rti, values, tag| {
             let (time, out) = timed(rti, service, time, &result)?;
-            let sent = match rti.send_plainly_at(class, values, tag, time) {
-                Some(sent) => sent,
-                None => with_pairs(values, |values| {
-                    rti.send_closely_at(class, values, tag, time)
-                })?,
-            };
+            let sent = with_pairs(values, |values| {
+                rti.send_closely_at(class, values, tag, time)
+            })?;
             out.write(sent.0);
             Ok(())
         })

@@ -189,9 +189,14 @@ impl StarlingTime {
     }
 
     pub(crate) fn time(self) -> Result<LogicalTime, Exception> {
-        let time = self.time_type();
-        let time = time.and_then(|of| LogicalTime::from_bits(of, self.bits));
+        let time = self.known();
         time.ok_or_else(|| self.refused(ExceptionKind::InvalidLogicalTime))
+    }
+
+    /// The time, if it is one.
+    #[inline(always)]
+    pub(crate) fn known(self) -> Option<LogicalTime> {
+        LogicalTime::from_bits(self.time_type()?, self.bits)
     }
 
     pub(crate) fn interval(self) -> Result<LogicalTimeInterval, Exception> {

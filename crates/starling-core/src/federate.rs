@@ -23,7 +23,7 @@ use crate::federation::modules;
 use crate::grouping::{Grouped, Grouping, SentClass, group_of};
 use crate::log::federate::{DataPath, Now, Ordered, Output, Place, Replica};
 use crate::message::{
-    Data, DataBody, DataSent, Entry, EntryBody, FromExecutive, ModuleSource, PlainData, Snapshot,
+    Data, DataBody, DataSent, Entry, EntryBody, FromExecutive, ModuleSource, PlainSent, Snapshot,
 };
 use crate::mom::federate::FederateMom;
 use crate::object::known::{FederateObjects, Instance};
@@ -63,7 +63,7 @@ pub struct PlainOut<'a, T> {
     /// How it travels.
     pub path: DataPath,
     /// The frame.
-    pub data: PlainData<'a, Listed<'a, T>>,
+    pub data: PlainSent<'a, Listed<'a, T>>,
 }
 
 impl<T: Given> PlainOut<'_, T> {
@@ -711,16 +711,21 @@ pub(crate) fn hand_out<S: Sink + ?Sized>(
 #[inline(always)]
 pub(crate) fn hand_out_plainly<'a, S: Sink + ?Sized, T: Given>(
     (log, counters): (&mut Replica, &mut Counters),
-    to: &'a [FederateHandle],
-    data: PlainData<'a, Listed<'a, T>>,
+    (to, anyway): (&'a [FederateHandle], bool),
+    data: PlainSent<'a, Listed<'a, T>>,
     send: &mut S,
 ) {
-    if to.is_empty() {
+    let in_time_order = data.is_in_time_order();
+    if to.is_empty() && !(anyway && in_time_order) {
         counters.unwanted += 1;
         return;
     }
     counters.sent += 1;
-    let to_all = log.path_to_all(to);
+    let to_all = if in_time_order {
+        Some(DataPath::Executive)
+    } else {
+        log.path_to_all(to)
+    };
     // Made where it stays, whichever way it goes: to move it takes as long as to make it.
     let path = to_all.unwrap_or(DataPath::Executive);
     let frame = PlainOut { to, path, data };

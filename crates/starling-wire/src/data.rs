@@ -5,7 +5,8 @@ use crate::codec::{Reader, Wire, WireError, bad, put_bytes};
 use crate::datagram::is_best_effort;
 use crate::messages::time::{TIME_BYTES, time_bytes, time_of};
 use starling_core::message::{
-    After, Data, DataBody, LogIndex, OwnedData, Payload, PlainData, RequestNumber, Stamp, TimedData,
+    After, Data, DataBody, LogIndex, OwnedData, Payload, PlainData, PlainSent, RequestNumber, Stamp,
+    TimedData,
 };
 use starling_core::{
     Address, Batch, FederateHandle, InteractionClassHandle, ObjectInstanceHandle, Put, Run,
@@ -426,31 +427,36 @@ impl<'a, V: Run> Framed<'a> for Data<'a, V> {
     }
 }
 
-impl<'a, V: Run> Framed<'a> for PlainData<'a, V> {
+impl<'a, V: Run> Framed<'a> for PlainSent<'a, V> {
     type Values = V;
 
     #[inline(always)]
     fn frame<H: BorrowMut<Head>>(&self, mut head: H) -> DataFrame<'a, V, H> {
+        let PlainSent { plain, stamp } = self;
         let numbers: &mut Head = head.borrow_mut();
-        numbers.begin(self.sender, self.after);
-        let mut kind = if self.is_update { UPDATE } else { INTERACTION };
-        numbers.name(kind, self.what);
-        if self.is_best_effort() {
+        numbers.begin(plain.sender, plain.after);
+        let mut kind = if plain.is_update { UPDATE } else { INTERACTION };
+        numbers.name(kind, plain.what);
+        if plain.transportation == Transportation::BestEffort {
             kind += BEST_EFFORT;
         }
-        numbers.number(self.tag.len() as u64);
+        if let Some(stamp) = stamp {
+            kind += STAMPED;
+            numbers.stamp(*stamp);
+        }
+        numbers.number(plain.tag.len() as u64);
         let rest = Rest {
             at: 0,
             address: &[],
-            tag: self.tag,
-            values: Some(self.values),
+            tag: plain.tag,
+            values: Some(plain.values),
         };
         DataFrame::of(head, kind, rest)
     }
 
     #[inline(always)]
     fn is_best_effort(&self) -> bool {
-        self.transportation == Transportation::BestEffort
+        self.plain.transportation == Transportation::BestEffort && !self.is_in_time_order()
     }
 
     #[inline(always)]

@@ -49,30 +49,48 @@ pub struct PlainData<'a, V = Values<'a>> {
     pub values: V,
 }
 
-impl<T: Given> PlainData<'_, Listed<'_, T>> {
+/// The same on its way out, with its time if it was given one.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainSent<'a, V> {
+    /// All but its time.
+    pub plain: PlainData<'a, V>,
+    /// Its time.
+    pub stamp: Option<Stamp>,
+}
+
+impl<V> PlainSent<'_, V> {
+    /// As [`Data::is_in_time_order`].
+    #[inline(always)]
+    pub fn is_in_time_order(&self) -> bool {
+        self.stamp.is_some_and(|stamp| stamp.retraction.is_some())
+    }
+}
+
+impl<T: Given> PlainSent<'_, Listed<'_, T>> {
     /// The same as a frame of any kind.
     pub fn to_sent(&self) -> DataSent<'_> {
+        let PlainSent { plain, stamp } = self;
         let payload = Payload {
-            transportation: self.transportation,
-            values: ValuesOut::Given(&self.values),
-            tag: self.tag,
+            transportation: plain.transportation,
+            values: ValuesOut::Given(&plain.values),
+            tag: plain.tag,
             address: None,
-            stamp: None,
+            stamp: *stamp,
         };
-        let body = if self.is_update {
+        let body = if plain.is_update {
             DataBody::Update {
-                instance: ObjectInstanceHandle(self.what),
+                instance: ObjectInstanceHandle(plain.what),
                 payload,
             }
         } else {
             DataBody::Interaction {
-                class: InteractionClassHandle::from_raw(self.what as u32),
+                class: InteractionClassHandle::from_raw(plain.what as u32),
                 payload,
             }
         };
         Data {
-            sender: self.sender,
-            after: self.after,
+            sender: plain.sender,
+            after: plain.after,
             body,
         }
     }

@@ -19,7 +19,9 @@ pub mod statistics;
 pub mod time;
 
 use crate::held::holds;
-pub use data::{After, Data, DataBody, DataSent, OwnedData, Payload, PlainData, TimedData};
+pub use data::{
+    After, Data, DataBody, DataSent, OwnedData, Payload, PlainData, PlainSent, TimedData,
+};
 pub(crate) use data::{OwnedBody, PayloadBuf};
 pub use ddm::{AttributeRegions, Range, RegionSpecification, RegionSubscription};
 pub use declaration::{SubscribedAttribute, Subscription};

@@ -6,7 +6,7 @@ use crate::ddm::routes::Passels;
 use crate::exception::throw;
 use crate::federate::{Sink, fits, hand_out, hand_out_plainly};
 use crate::grouping::{SentClass, group_of};
-use crate::message::{DataBody, Payload, Stamp};
+use crate::message::{DataBody, Payload, PlainSent, Stamp};
 use crate::support::federate::not_in_fdd;
 use crate::traffic::note;
 use crate::values::value_bytes;
@@ -126,25 +126,16 @@ impl Federate {
                 t.updated(class, transportation, bytes)
             });
         }
-        let to = &plan.to[..];
-        let Some(stamp) = stamp else {
-            let what = (true, instance.0);
-            let data = self.log.plain_frame(what, transportation, tag, list);
-            hand_out_plainly((&mut self.log, &mut self.counters), to, data, send);
-            return Some(MessageRetractionHandle::default());
-        };
-        let payload = Payload {
-            transportation,
-            values: ValuesOut::Given(&list),
-            tag,
-            address: None,
-            stamp: Some(stamp),
-        };
-        let body = DataBody::Update { instance, payload };
+        let what = (true, instance.0);
+        let plain = self.log.plain_frame(what, transportation, tag, list);
         let anyway = self.model.switches().delay_subscription_evaluation;
         let by = (&mut self.log, &mut self.counters);
-        hand_out(by, (to, anyway), body, send);
-        Some(self.note_stamp(stamp))
+        hand_out_plainly(by, (&plan.to, anyway), PlainSent { plain, stamp }, send);
+        Some(
+            stamp
+                .map(|stamp| self.note_stamp(stamp))
+                .unwrap_or_default(),
+        )
     }
 
     /// Update Attribute Values with a time stamp, §6.10: what is not sent in time-stamp order
@@ -466,25 +457,16 @@ impl Federate {
             self.mom.tally.sent(class, transportation);
             note(&mut self.traffic, |t| t.sent(class, transportation, bytes));
         }
-        let to = &plan.to[..];
-        let Some(stamp) = stamp else {
-            let what = (false, class.raw().into());
-            let data = self.log.plain_frame(what, transportation, tag, list);
-            hand_out_plainly((&mut self.log, &mut self.counters), to, data, send);
-            return Some(MessageRetractionHandle::default());
-        };
-        let payload = Payload {
-            transportation,
-            values: ValuesOut::Given(&list),
-            tag,
-            address: None,
-            stamp: Some(stamp),
-        };
-        let body = DataBody::Interaction { class, payload };
+        let what = (false, class.raw().into());
+        let plain = self.log.plain_frame(what, transportation, tag, list);
         let anyway = self.model.switches().delay_subscription_evaluation;
         let by = (&mut self.log, &mut self.counters);
-        hand_out(by, (to, anyway), body, send);
-        Some(self.note_stamp(stamp))
+        hand_out_plainly(by, (&plan.to, anyway), PlainSent { plain, stamp }, send);
+        Some(
+            stamp
+                .map(|stamp| self.note_stamp(stamp))
+                .unwrap_or_default(),
+        )
     }
 
     /// Send Interaction with a time stamp, §6.12. The handle is of one sent in time-stamp order.
