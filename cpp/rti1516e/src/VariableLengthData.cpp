@@ -1,5 +1,6 @@
 #include "VariableLengthDataImplementation.h"
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
@@ -94,6 +95,20 @@ VariableLengthDataImplementation *newBlock(size_t room) {
     return block;
 }
 
+/// As memcpy. Eight to sixteen bytes are two words that may overlap: to call for them would take
+/// longer.
+inline void copyBytes(unsigned char *to, void const *from, size_t count) {
+    if (count < 8 || count > 16) {
+        std::memcpy(to, from, count);
+        return;
+    }
+    std::uint64_t first, last;
+    std::memcpy(&first, from, sizeof first);
+    std::memcpy(&last, static_cast<unsigned char const *>(from) + count - sizeof last, sizeof last);
+    std::memcpy(to, &first, sizeof first);
+    std::memcpy(to + count - sizeof last, &last, sizeof last);
+}
+
 /// The bytes that were given are given up.
 void removeGiven(VariableLengthDataImplementation &block) {
     if (block.remove == nullptr)
@@ -137,7 +152,7 @@ void VariableLengthDataFriend::copy(VariableLengthData &of, void const *from, si
     // The source may be our own bytes, or those that were given: they go last.
     if (block == nullptr || block->room < count || block->isShared()) {
         VariableLengthDataImplementation *const fresh = newBlock(count);
-        std::memcpy(fresh->own(), from, count);
+        copyBytes(fresh->own(), from, count);
         release(of);
         of._impl = block = fresh;
     } else {
