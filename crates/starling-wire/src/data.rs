@@ -5,8 +5,8 @@ use crate::codec::{Reader, Wire, WireError, bad, put_bytes};
 use crate::datagram::is_best_effort;
 use crate::messages::time::{TIME_BYTES, time_bytes, time_of};
 use starling_core::message::{
-    After, Data, DataBody, LogIndex, OwnedData, Payload, PlainData, PlainSent, RequestNumber, Stamp,
-    TimedData,
+    After, Data, DataBody, LogIndex, OwnedData, Payload, PlainData, PlainSent, RequestNumber,
+    Stamp, TimedData,
 };
 use starling_core::{
     Address, Batch, FederateHandle, InteractionClassHandle, ObjectInstanceHandle, Put, Run,
@@ -138,58 +138,131 @@ fn long_number(from: &[u8]) -> Option<(u64, &[u8])> {
     Some((number, reader.0))
 }
 
+/// How an update or interaction begins: its kind, which has `STAMP`, its sender, and what it comes after. The next one mostly
+/// begins so, too, and then none of this is read anew.
+pub struct Begin<const STAMP: u8> {
+    /// The bytes, as far as `mask` has ones; a number that no frame begins with where they are more than fit here.
+    bytes: u64,
+    mask: u64,
+    length: usize,
+    is_update: bool,
+    transportation: Transportation,
+    sender: FederateHandle,
+    after: After,
+}
+
+/// That of one without time.
+pub type PlainBegin = Begin<0>;
+/// That of one with a time stamp.
+pub type TimedBegin = Begin<STAMPED>;
+
+impl<const STAMP: u8> Default for Begin<STAMP> {
+    /// Of none.
+    fn default() -> Self {
+        Begin {
+            bytes: 1,
+            mask: 0,
+            length: 0,
+            is_update: false,
+            transportation: Transportation::Reliable,
+            sender: FederateHandle(0),
+            after: After::default(),
+        }
+    }
+}
+
+impl<const STAMP: u8> Begin<STAMP> {
+    /// Becomes that of this frame. Returns what stands behind it.
+    #[inline(always)]
+    fn read<'a>(&mut self, frame: &'a [u8]) -> Option<&'a [u8]> {
+        match frame.first_chunk() {
+            Some(first) if u64::from_le_bytes(*first) & self.mask == self.bytes => {}
+            _ => self.read_anew(frame)?,
+        }
+        frame.get(self.length..)
+    }
+
+    #[inline(never)]
+    fn read_anew(&mut self, frame: &[u8]) -> Option<()> {
+        let (kind, mut rest) = frame.split_first()?;
+        let from = &mut rest;
+        let is_update = match (kind & !BEST_EFFORT) ^ STAMP {
+            UPDATE => true,
+            INTERACTION => false,
+            _ => return None,
+        };
+        let transportation = match kind & BEST_EFFORT {
+            0 => Transportation::Reliable,
+            _ => Transportation::BestEffort,
+        };
+        let sender = FederateHandle(short_number(from)?);
+        let after = After {
+            requests: RequestNumber(usual_number(from)?),
+            index: LogIndex(usual_number(from)?),
+        };
+        let length = frame.len() - rest.len();
+        let none = Self::default();
+        let (bytes, mask) = match frame.first_chunk() {
+            Some(first) if length <= size_of::<u64>() => {
+                let mask = u64::MAX >> (u64::BITS as usize - 8 * length);
+                (u64::from_le_bytes(*first) & mask, mask)
+            }
+            _ => (none.bytes, none.mask),
+        };
+        *self = Begin {
+            bytes,
+            mask,
+            length,
+            is_update,
+            transportation,
+            sender,
+            after,
+        };
+        Some(())
+    }
+}
+
 /// The update or interaction as most are with which a buffer begins, and the bytes that it takes there. None:
-/// what is there is incomplete, or something else, for [`read_data`], or something is wrong with it.
+/// what is there is incomplete, or something else, for [`read_data`], or something is wrong with it. `begin`: that of one
+/// before that was read so, or of none.
 #[inline(always)]
-pub fn read_plain(buffer: &[u8]) -> Option<(PlainData<'_>, usize)> {
-    let (data, _, bytes) = read_flat(buffer, 0)?;
+pub fn read_plain<'a>(begin: &mut PlainBegin, buffer: &'a [u8]) -> Option<(PlainData<'a>, usize)> {
+    let (data, _, bytes) = read_flat(begin, buffer)?;
     Some((data, bytes))
 }
 
 /// The same of one in time-stamp order.
 #[inline(always)]
-pub fn read_timed(buffer: &[u8]) -> Option<(TimedData<'_>, usize)> {
-    let (plain, stamp, bytes) = read_flat(buffer, STAMPED)?;
+pub fn read_timed<'a>(begin: &mut TimedBegin, buffer: &'a [u8]) -> Option<(TimedData<'a>, usize)> {
+    let (plain, stamp, bytes) = read_flat(begin, buffer)?;
     Some((TimedData::new(plain, stamp?)?, bytes))
 }
 
-/// `stamped`: [`STAMPED`] or 0, as the kind must have it.
 #[inline(always)]
-fn read_flat(buffer: &[u8], stamped: u8) -> Option<(PlainData<'_>, Option<Stamp>, usize)> {
+fn read_flat<'a, const STAMP: u8>(
+    begin: &mut Begin<STAMP>,
+    buffer: &'a [u8],
+) -> Option<(PlainData<'a>, Option<Stamp>, usize)> {
     let (length, rest) = buffer.split_first_chunk::<4>()?;
     let length = u32::from_le_bytes(*length) as usize;
-    let (kind, mut body) = rest.get(..length)?.split_first()?;
+    let mut body = begin.read(rest.get(..length)?)?;
     let from = &mut body;
-    let is_update = match (kind & !BEST_EFFORT) ^ stamped {
-        UPDATE => true,
-        INTERACTION => false,
-        _ => return None,
-    };
-    let transportation = match kind & BEST_EFFORT {
-        0 => Transportation::Reliable,
-        _ => Transportation::BestEffort,
-    };
-    let sender = FederateHandle(short_number(from)?);
-    let after = After {
-        requests: RequestNumber(usual_number(from)?),
-        index: LogIndex(usual_number(from)?),
-    };
     let mut what = u64::from(short_number(from)?);
-    if is_update {
+    if begin.is_update {
         what = what << 32 | u64::from(short_number(from)?);
     }
-    let stamp = match stamped {
+    let stamp = match STAMP {
         0 => None,
         _ => Some(usual_stamp(from)?),
     };
     let tag = usize::try_from(usual_number(from)?).ok()?;
     let (tag, values) = from.split_at_checked(tag)?;
     let data = PlainData {
-        sender,
-        after,
-        is_update,
+        sender: begin.sender,
+        after: begin.after,
+        is_update: begin.is_update,
         what,
-        transportation,
+        transportation: begin.transportation,
         tag,
         values: Values::parse(values).ok()?,
     };
@@ -689,6 +762,7 @@ mod tests {
     use super::*;
     use crate::codec::put_number;
     use proptest::prelude::*;
+    use starling_core::LogicalTime;
 
     fn interaction(class: u32, tag: &[u8], kind: u8) -> Vec<u8> {
         let mut frame = Vec::new();
@@ -741,7 +815,7 @@ mod tests {
 
     proptest! {
         /// With the head of whatever frames before, a frame is what it is with one of its own; and one as most are is
-        /// what it is among those of all kinds.
+        /// what it is among those of all kinds. However the one before begins, it is read as it is alone.
         #[test]
         fn a_head_has_nothing_of_the_frames_before(
             frames in prop::collection::vec(
@@ -751,6 +825,7 @@ mod tests {
                     prop_oneof![0..3u64, any::<u64>()],
                     any::<bool>(),
                     prop_oneof![0..3usize, Just(200)],
+                    prop::option::of((any::<i64>(), 0..3u64)),
                 ),
                 1..30,
             ),
@@ -762,7 +837,8 @@ mod tests {
                 out
             };
             let mut plain_head = Head::default();
-            for ((sender, requests, index), kind, what, best_effort, tag) in frames {
+            let (mut begin, mut timed_begin) = (PlainBegin::default(), TimedBegin::default());
+            for ((sender, requests, index), kind, what, best_effort, tag, stamp) in frames {
                 let sender = FederateHandle(sender);
                 let after = After {
                     requests: RequestNumber(requests),
@@ -794,11 +870,19 @@ mod tests {
                     tag: &tag,
                     values: Values::parse(&values).unwrap(),
                 };
-                put_data(&mut alone, &plain);
+                let stamp = stamp.map(|(time, number)| Stamp {
+                    time: LogicalTime::integer64(time),
+                    retraction: (number > 0).then_some(number),
+                });
+                let sent = PlainSent { plain, stamp };
+                put_data(&mut alone, &sent);
                 let mut by = Vec::new();
-                put_data_by(&mut plain_head, &mut by, &plain);
+                put_data_by(&mut plain_head, &mut by, &sent);
                 prop_assert_eq!(&by, &alone);
-                prop_assert_eq!(read_plain(&by), Some((plain, by.len())));
+                let untimed = stamp.is_none().then_some((plain, by.len()));
+                prop_assert_eq!(read_plain(&mut begin, &by), untimed);
+                let timed = stamp.and_then(|stamp| TimedData::new(plain, stamp));
+                prop_assert_eq!(read_timed(&mut timed_begin, &by), timed.map(|timed| (timed, by.len())));
                 let data = read_data(&by[4..]).unwrap().unwrap();
                 prop_assert_eq!(put(&data), by);
             }
@@ -834,16 +918,21 @@ mod tests {
             prop_assert_eq!(read_usual(&frame), usual);
             let mut buffer = u32::try_from(frame.len()).unwrap().to_le_bytes().to_vec();
             buffer.extend(&frame);
-            let incomplete = read_plain(&buffer[..buffer.len() - 1]);
+            let (mut begin, mut timed_begin) = (PlainBegin::default(), TimedBegin::default());
+            let incomplete = read_plain(&mut begin, &buffer[..buffer.len() - 1]);
             prop_assert!(incomplete.is_none());
-            let incomplete = read_timed(&buffer[..buffer.len() - 1]);
+            let incomplete = read_timed(&mut timed_begin, &buffer[..buffer.len() - 1]);
             prop_assert!(incomplete.is_none());
             buffer.push(UPDATE);
             let data = closely.as_ref().and_then(|data| data.as_ref().ok());
             let plain = data.and_then(Data::as_plain);
-            prop_assert_eq!(read_plain(&buffer), plain.map(|plain| (plain, 4 + frame.len())));
-            let timed = data.and_then(Data::as_timed);
-            prop_assert_eq!(read_timed(&buffer), timed.map(|timed| (timed, 4 + frame.len())));
+            let plain = plain.map(|plain| (plain, 4 + frame.len()));
+            let timed = data.and_then(Data::as_timed).map(|timed| (timed, 4 + frame.len()));
+            // Again, too, when it begins as the one before.
+            for _ in 0..2 {
+                prop_assert_eq!(read_plain(&mut begin, &buffer), plain);
+                prop_assert_eq!(read_timed(&mut timed_begin, &buffer), timed);
+            }
             prop_assert_eq!(read_data(&frame), closely);
         }
     }

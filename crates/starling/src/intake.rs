@@ -16,8 +16,8 @@ use starling_core::{Batch, DataPath, Federate, FederateHandle, Lrc, ProtocolErro
 use starling_net::LinkReader;
 use starling_ring::{Board, RingWriter, Seat};
 use starling_wire::{
-    Frame, LinkNotice, LinkRequest, WireError, read_data, read_passed, read_plain, read_timed,
-    run_of_data, split_frame,
+    Frame, LinkNotice, LinkRequest, PlainBegin, TimedBegin, WireError, read_data, read_passed,
+    read_plain, read_timed, run_of_data, split_frame,
 };
 use std::io;
 use std::os::fd::AsFd;
@@ -50,7 +50,8 @@ pub(crate) fn take_plainly<'a>(
     mut rest: &'a [u8],
     by: Option<FederateHandle>,
 ) -> &'a [u8] {
-    while let Some((data, used)) = read_plain(rest)
+    let mut begin = PlainBegin::default();
+    while let Some((data, used)) = read_plain(&mut begin, rest)
         && by.is_none_or(|by| by == data.sender)
         && lrc.receive_plainly(data, batch)
     {
@@ -62,7 +63,8 @@ pub(crate) fn take_plainly<'a>(
 /// The same of data in time-stamp order, which comes on the stream only.
 #[inline(always)]
 fn take_timed<'a>(lrc: &mut Lrc<Link>, batch: &Batch, mut rest: &'a [u8]) -> &'a [u8] {
-    while let Some((data, used)) = read_timed(rest)
+    let mut begin = TimedBegin::default();
+    while let Some((data, used)) = read_timed(&mut begin, rest)
         && lrc.receive_timed(data, batch)
     {
         rest = &rest[used..];

@@ -9,7 +9,7 @@ use crate::intake::{BATCH_BYTES, refused};
 use crate::link::Link;
 use crate::state::State;
 use starling_core::{Batch, DataPath, FederateHandle, Lrc, PlainCallback, ProtocolError};
-use starling_wire::{read_data, read_plain, run_of_data, split_frame};
+use starling_wire::{PlainBegin, read_data, read_plain, run_of_data, split_frame};
 use std::collections::VecDeque;
 
 /// A batch of whole updates and interactions.
@@ -38,6 +38,8 @@ pub(crate) type Source = (Way, FederateHandle);
 pub(crate) struct Pending {
     batches: VecDeque<Unread>,
     bytes: usize,
+    /// How the last one that was looked at begins.
+    begin: PlainBegin,
     /// One of which all was taken: its memory is used again if nothing of it is kept. Never that of a long frame.
     pub(crate) spare: Option<Batch>,
     /// Those that are to be broken off for what they brought, and why.
@@ -58,7 +60,8 @@ impl State {
         // What else may come is not read together with data, but from a ring.
         let may_be_other = matches!(from, Some((Way::Ring(_), _)));
         let is_data = !may_be_other || run_of_data(bytes, bytes.len()) == bytes.len();
-        if !is_data || read_plain(bytes).is_none() || !self.lrc.is_straight() {
+        let first = read_plain(&mut self.pending.begin, bytes);
+        if !is_data || first.is_none() || !self.lrc.is_straight() {
             return false;
         }
         self.pending.bytes += bytes.len();
@@ -85,7 +88,7 @@ impl State {
             return;
         };
         let (rest, from) = (&first.batch.bytes()[first.taken..], first.from);
-        if let Some((data, used)) = read_plain(rest)
+        if let Some((data, used)) = read_plain(&mut self.pending.begin, rest)
             && from.is_none_or(|(_, federate)| federate == data.sender)
             && self.lrc.receive_plainly(data, &first.batch)
         {
@@ -169,7 +172,9 @@ impl State {
             return self.next_of_queue(kept);
         };
         let bytes = first.batch.bytes();
-        let Some((data, used)) = bytes.get(first.taken..).and_then(read_plain) else {
+        let rest = bytes.get(first.taken..);
+        let read = rest.and_then(|rest| read_plain(&mut self.pending.begin, rest));
+        let Some((data, used)) = read else {
             return false;
         };
         let foreign = |(_, federate): Source| federate != data.sender;
