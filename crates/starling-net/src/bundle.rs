@@ -55,6 +55,12 @@ impl Bundle {
         }
     }
 
+    /// Whether a bundle waits that was timed not long ago, and was not large enough then.
+    #[inline(always)]
+    pub fn is_timed(&self) -> bool {
+        self.untimed > 0
+    }
+
     /// Whether a message was appended to a bundle that waits, was timed not long ago, and still is not large
     /// enough, which is what is mostly to be said. Else nothing is changed: ask [`Bundle::appended_untimed`].
     #[inline(always)]

@@ -221,7 +221,7 @@ impl RtiAmbassador {
         let links = connected.as_ref().map(|c| &c.links)?;
         let begun = Calls::begin(links.calls());
         let mut state = links.lock();
-        if !links.has_room(&mut state) || state.lrc.wants_time() {
+        if !state.lrc.outbox().has_room() || state.lrc.wants_time() {
             return None;
         }
         let sent = work(&mut state.lrc)?;

@@ -58,10 +58,15 @@ pub(crate) struct Link {
 impl Link {
     /// `alone`: nobody writes a bundle when it is due, so every call writes what it sends.
     pub(crate) fn new(writer: LinkWriter, settings: &Settings, alone: bool, now: Instant) -> Self {
+        let queue_bytes = usize::try_from(settings.get(LIMITS_SEND_QUEUE_BYTES));
+        let queue_bytes = queue_bytes.unwrap_or(usize::MAX);
         let mut bundling = Bundling::of(settings);
-        if alone {
-            bundling.bytes = 0;
-        }
+        // One that is not written yet is never all that may wait.
+        bundling.bytes = if alone {
+            0
+        } else {
+            bundling.bytes.min(queue_bytes)
+        };
         Link {
             writer,
             head: Head::default(),
@@ -75,8 +80,7 @@ impl Link {
             told: false,
             frame_bytes_max: usize::MAX,
             bundling,
-            queue_bytes: usize::try_from(settings.get(LIMITS_SEND_QUEUE_BYTES))
-                .unwrap_or(usize::MAX),
+            queue_bytes,
             shared: None,
             direct: None,
             site: None,
@@ -490,16 +494,24 @@ impl Link {
         }
     }
 
-    /// Whether all that is to be done behind a message was done behind the last one: a bundle waits, whoever writes
-    /// it when it is due knows, and it was looked at the clock not long ago. Then `most` bytes wait at most.
+    /// Whether less waits than may, at first sight: a bundle that waits and was timed has come to less.
     #[inline(always)]
-    pub(crate) fn goes_on(&mut self, most: usize) -> bool {
-        if self.datagrams.is_some() || self.reminder.at.is_none() {
-            return false;
-        }
+    pub(crate) fn has_room(&self) -> bool {
+        self.bundle.is_timed() || self.pending() < self.queue_bytes
+    }
+
+    /// Whether all that is to be done behind a message was done behind the last one: a bundle waits, whoever writes
+    /// it when it is due knows, and it was looked at the clock not long ago.
+    #[inline(always)]
+    pub(crate) fn goes_on(&mut self) -> bool {
         let pending = self.writer.pending();
-        let goes_on = pending == 0 || pending <= most && self.bundle.goes_on(pending);
+        let goes_on = self.bundle.goes_on(pending) || pending == 0 && self.reminder.at.is_some();
+        debug_assert!(
+            !goes_on || self.reminder.at.is_some(),
+            "somebody looks for it"
+        );
         goes_on
+            && self.datagrams.is_none()
             && self.shared.as_mut().is_none_or(|s| s.goes_on())
             && self.direct.as_mut().is_none_or(|d| d.goes_on())
     }

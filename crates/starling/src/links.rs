@@ -449,7 +449,7 @@ impl Links {
     /// After data was appended: whether [`Self::sent`] has nothing to do.
     #[inline(always)]
     pub(crate) fn goes_on(&self, state: &mut State) -> bool {
-        !self.alone && state.lrc.outbox().goes_on(self.send_queue)
+        !self.alone && state.lrc.outbox().goes_on()
     }
 
     /// After something was appended: writes by the bundling rule, and waits while the queue is
@@ -544,12 +544,6 @@ impl Links {
                 self.read_once(side, Some(now), None, false);
             }
         });
-    }
-
-    /// Whether a service may go on that sends, at first sight: of most this is so.
-    #[inline(always)]
-    pub(crate) fn has_room(&self, state: &mut State) -> bool {
-        state.lrc.outbox().pending() < self.send_queue
     }
 
     /// Whether a service may go on that sends and, where rtiexec does not take it, reads on.
