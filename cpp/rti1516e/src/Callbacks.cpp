@@ -50,10 +50,16 @@ __attribute__((always_inline)) inline Info Callbacks::producedBy(uint32_t produc
     return producer == 0 ? Info() : Info(make<FederateHandle>(producer));
 }
 
-template <class Info> Info Callbacks::sentBy(uint32_t producer, StarlingRegions const *regions) {
-    if (!regions)
-        return producedBy<Info>(producer);
-    RegionHandleSet const set = handles<RegionHandle>(regions->data, regions->size);
+template <class Info>
+__attribute__((always_inline)) inline Info Callbacks::sentBy(uint32_t producer,
+                                                             StarlingRegions const *regions) {
+    return regions ? sentWith<Info>(producer, *regions) : producedBy<Info>(producer);
+}
+
+template <class Info>
+__attribute__((noinline)) Info Callbacks::sentWith(uint32_t producer,
+                                                   StarlingRegions const &regions) {
+    RegionHandleSet const set = handles<RegionHandle>(regions.data, regions.size);
     return producer == 0 ? Info(set) : Info(make<FederateHandle>(producer), set);
 }
 

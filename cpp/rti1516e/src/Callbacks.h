@@ -72,6 +72,7 @@ private:
     template <class Tell> void withTime(StarlingMessageTime const *message, Tell const &tell);
     template <class Info> static Info producedBy(uint32_t producer);
     template <class Info> static Info sentBy(uint32_t producer, StarlingRegions const *regions);
+    template <class Info> static Info sentWith(uint32_t producer, StarlingRegions const &regions);
 };
 
 }

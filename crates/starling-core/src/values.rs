@@ -282,6 +282,16 @@ impl<'a> Values<'a> {
     /// Whether one of the values is of a slot that has a handle here.
     #[inline(always)]
     pub(crate) fn has_any<H>(self, handles: &[Option<H>]) -> bool {
+        // Mostly the first, for which nothing more of it need be read.
+        let has_first = match self.0.first() {
+            Some(&slot) if slot < 0x80 => matches!(handles.get(usize::from(slot)), Some(Some(_))),
+            _ => false,
+        };
+        has_first || self.has_another(handles)
+    }
+
+    #[inline(never)]
+    fn has_another<H>(self, handles: &[Option<H>]) -> bool {
         let mut rest = self.0;
         while let Some((slot, _)) = split(&mut rest) {
             if matches!(handles.get(slot as usize), Some(Some(_))) {
