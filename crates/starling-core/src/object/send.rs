@@ -154,19 +154,18 @@ impl Federate {
         let known = self.known(instance)?;
         let is_timely =
             |v: &&(AttributeHandle, &[u8])| self.attribute_order(known, v.0) == Order::TimeStamp;
-        let timely = values.iter().filter(is_timely).count();
-        let order = match timely {
-            0 => Order::Receive,
+        let (timely, others): (Vec<_>, Vec<_>) = values.iter().partition(is_timely);
+        let order = match timely[..] {
+            [] => Order::Receive,
             _ => Order::TimeStamp,
         };
         let order = self.require_time_stamp(time, order)?;
-        if order == Order::Receive || timely == values.len() {
+        if order == Order::Receive || others.is_empty() {
             let stamp = self.time.stamp(time, order);
             self.update(instance, values, tag, Some(stamp), send)?;
             self.mom.tally.update_called();
             return Ok(self.note_stamp(stamp));
         }
-        let (timely, others): (Vec<_>, Vec<_>) = values.iter().partition(is_timely);
         // All or nothing.
         self.fill_update(&mut Scratch::default(), instance, values)?;
         for part in [&timely, &others] {

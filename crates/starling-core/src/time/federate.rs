@@ -12,6 +12,7 @@
 use super::away::Away;
 use super::delivered::Delivered;
 use super::galt::{Advance, Clock};
+use super::own_clock::OwnClock;
 use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
 use crate::callback::{Callback, MessageTime};
 use crate::delivery::Timed;
@@ -39,7 +40,7 @@ use crate::saved::time::Constraint;
 /// What a joined federate knows of its time.
 pub(crate) struct FederateTime {
     pub(super) of: TimeType,
-    pub(super) clock: Clock,
+    pub(super) clock: OwnClock,
     /// It has passed over a grant of this time, and asked on; by its promises it is there.
     pub(super) passed_over: Option<LogicalTime>,
     /// Time regulation was asked for with this lookahead.
@@ -85,7 +86,7 @@ impl FederateTime {
     pub(crate) fn new(of: TimeType) -> Self {
         FederateTime {
             of,
-            clock: Clock::new(of),
+            clock: Clock::new(of).into(),
             passed_over: None,
             enabling: None,
             constraint: Constraint::Off,
@@ -196,12 +197,14 @@ impl FederateTime {
     /// The order in which something of this order type is sent with this time stamp, as of
     /// [`Federate::require_time_stamp`]; none if that is of the other type or too early.
     #[inline(always)]
-    pub(crate) fn sent_order(&self, time: LogicalTime, order: Order) -> Option<Order> {
+    pub(crate) fn sent_order(&mut self, time: LogicalTime, order: Order) -> Option<Order> {
         if time.time_type() != self.of {
             return None;
         }
-        match self.clock.bound() {
-            Some(bound) if order == Order::TimeStamp => bound.admits(time).then_some(order),
+        match order {
+            Order::TimeStamp if self.clock.is_regulating() => {
+                self.clock.admits(time).then_some(order)
+            }
             _ => Some(Order::Receive),
         }
     }
@@ -318,7 +321,7 @@ impl Federate {
     /// Disable Time Regulation, §8.4.
     pub fn disable_time_regulation(&mut self) -> Result<(), Exception> {
         self.time.require_regulating()?;
-        self.time.clock.stop_regulating();
+        self.time.clock.change().stop_regulating();
         self.log.request_time(Request::DisableRegulation);
         self.forget_sent();
         Ok(())
@@ -405,7 +408,7 @@ impl Federate {
                 "being time-constrained was asked for, and is not enabled yet"
             );
         }
-        time.clock.ask(kind, to);
+        time.clock.change().ask(kind, to);
         self.log.request_time(Request::Advance { kind, to });
         self.withhold();
         self.forget_sent();
@@ -463,7 +466,7 @@ impl Federate {
         time.require_lookahead(lookahead)?;
         time.require_not_advancing()?;
         time.require_regulating()?;
-        time.clock.modify_lookahead(lookahead);
+        time.clock.change().modify_lookahead(lookahead);
         self.log.request_time(Request::ModifyLookahead(lookahead));
         self.forget_sent();
         Ok(())
@@ -571,7 +574,7 @@ impl Federate {
     /// Whether something with this time stamp is sent in time-stamp order if its order type is so
     /// (§8.1): only if the federate regulates, and then the time stamp must be late enough.
     pub(crate) fn require_time_stamp(
-        &self,
+        &mut self,
         time: LogicalTime,
         order: Order,
     ) -> Result<Order, Exception> {
@@ -603,9 +606,7 @@ impl Federate {
             return MessageRetractionHandle::default();
         };
         self.time.last_number = number;
-        if self.time.clock.promised().and_then(Bound::time) < Some(time)
-            && self.time.sent.len() < SENT_MAX
-        {
+        if self.time.clock.lets_retract(time) && self.time.sent.len() < SENT_MAX {
             let deletes = None;
             self.time.sent.insert(number, Sent { time, deletes });
             self.time.sent_by_time.insert((time, number));
@@ -652,7 +653,7 @@ impl Federate {
 
     /// It is through a save at this time.
     pub(crate) fn pass(&mut self, time: LogicalTime) {
-        self.time.clock.pass(time);
+        self.time.clock.change().pass(time);
     }
 
     /// Messages up to a time can be delivered, since a save is at this time.
@@ -782,7 +783,8 @@ impl Federate {
             QueuedTime::Regulating { time, strict } => {
                 let lookahead = self.time.enabling.take();
                 let lookahead = lookahead.unwrap_or_else(|| self.time.of.zero_interval());
-                self.time.clock.regulate(lookahead, time, strict);
+                let clock = self.time.clock.change();
+                clock.regulate(lookahead, time, strict);
                 Callback::TimeRegulationEnabled { time }
             }
             QueuedTime::Constrained => {
@@ -793,7 +795,7 @@ impl Federate {
                 }
             }
             QueuedTime::Granted(time) => {
-                self.time.clock.grant(time);
+                self.time.clock.change().grant(time);
                 self.withhold();
                 self.forget_sent();
                 if self.time.constraint == Constraint::On {

@@ -21,6 +21,7 @@ pub(crate) mod galt;
 #[cfg(test)]
 mod galt_tests;
 mod orders;
+mod own_clock;
 mod places;
 mod retractable;
 pub(crate) mod saved;

@@ -219,7 +219,7 @@ impl FederateTime {
             self.sent.insert(number, Sent { time, deletes });
         }
         self.of = saved.time_type;
-        self.clock = Clock::restore(saved.clock);
+        self.clock = Clock::restore(saved.clock).into();
         self.passed_over = saved.passed_over;
         self.enabling = saved.enabling;
         self.constraint = saved.constraint;
