@@ -647,10 +647,7 @@ impl<H> PlainValues<H> {
     #[inline(always)]
     fn new(batch: &Batch, place: Place, handles: &Arc<Vec<Option<H>>>) -> Self {
         PlainValues {
-            piece: Piece {
-                batch: batch.clone(),
-                place,
-            },
+            piece: Piece::at(batch, place),
             handles: handles.clone(),
         }
     }

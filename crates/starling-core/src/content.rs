@@ -119,10 +119,14 @@ impl Piece {
     /// Both where they came, if they are of this batch, the values behind the tag.
     #[inline(always)]
     pub(crate) fn of(batch: &Batch, values: Values<'_>, tag: &[u8]) -> Option<Self> {
-        Some(Piece {
-            place: Place::of(batch, values, tag)?,
-            batch: batch.clone(),
-        })
+        Some(Piece::at(batch, Place::of(batch, values, tag)?))
+    }
+
+    /// What stands in this batch, there.
+    #[inline(always)]
+    pub(crate) fn at(batch: &Batch, place: Place) -> Self {
+        let batch = batch.clone();
+        Piece { batch, place }
     }
 
     /// Becomes that of this batch and place. A batch that it has already is not shared anew.

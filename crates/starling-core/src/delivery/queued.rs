@@ -2,7 +2,7 @@
 
 use crate::Callback;
 use crate::FederateHandle;
-use crate::content::Piece;
+use crate::content::{Piece, Place};
 use crate::ddm::receive::RegionsGone;
 use crate::declaration::QueuedAdvisory;
 use crate::federation::save::QueuedSave;
@@ -75,7 +75,13 @@ pub(crate) struct Timed {
 impl Timed {
     #[inline]
     pub(crate) fn bytes(&self) -> usize {
-        size_of::<Queued>() + self.piece.bytes()
+        Self::bytes_at(self.piece.place)
+    }
+
+    /// Of one whose values stand there.
+    #[inline]
+    pub(crate) fn bytes_at(place: Place) -> usize {
+        size_of::<Queued>() + place.bytes()
     }
 
     /// Its time stamp.

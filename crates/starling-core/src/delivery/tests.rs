@@ -86,7 +86,8 @@ fn a_retracted_message_is_taken_out_wherever_it_waits() {
 fn what_waits_where_it_came_is_a_message_as_others_are() {
     let mut delivery = Delivery::default();
     for (number, time) in [(1, 5), (2, 5), (3, 9), (4, 5)] {
-        delivery.push_timed(at(time), timed(number, time, 10));
+        let timed = timed(number, time, 10);
+        delivery.push_timed(at(time), timed.bytes(), || timed);
         delivery.push_in_time_order(at(time), message(10 + number, time, Order::TimeStamp));
     }
     let one = timed(1, 5, 10).bytes() + Queued::from(message(1, 5, Order::TimeStamp)).bytes();

@@ -8,6 +8,7 @@
 
 use super::value::LogicalTime;
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::once_with;
 use std::ops::Bound::{Excluded, Unbounded};
 
 /// What a message is found by. Several may have the same, the parts of one.
@@ -26,6 +27,8 @@ pub(crate) struct ByTime<T: Keyed> {
     messages: usize,
     /// Of a list that was taken out, to be used again.
     spare: Vec<T>,
+    /// How many messages were in the list that grew before.
+    before: usize,
 }
 
 /// The messages at one time, as they came.
@@ -57,16 +60,18 @@ impl<T: Keyed> Default for ByTime<T> {
             open: None,
             messages: 0,
             spare: Vec::new(),
+            before: 0,
         }
     }
 }
 
 impl<T: Keyed> List<T> {
     #[inline(always)]
-    fn push(&mut self, message: T) {
+    fn push_with(&mut self, make: impl FnOnce() -> T) {
         match self {
-            List::Whole(messages) => messages.push(message),
-            List::Gapped(list) => list.push(message),
+            // Made where it stays: room for it is made before.
+            List::Whole(messages) => messages.extend(once_with(make)),
+            List::Gapped(list) => list.push(make()),
         }
     }
 
@@ -152,13 +157,18 @@ impl<T: Keyed> Gapped<T> {
 
 impl<T: Keyed> ByTime<T> {
     /// Puts a message behind those of its time.
-    #[inline(always)]
     pub(crate) fn push(&mut self, time: LogicalTime, message: T) {
+        self.push_with(time, || message);
+    }
+
+    /// The same of one that is yet to be made.
+    #[inline(always)]
+    pub(crate) fn push_with(&mut self, time: LogicalTime, make: impl FnOnce() -> T) {
         let list = match &mut self.open {
             Some((open, list)) if *open == time => list,
             _ => self.open(time),
         };
-        list.push(message);
+        list.push_with(make);
         self.messages += 1;
     }
 
@@ -168,8 +178,9 @@ impl<T: Keyed> ByTime<T> {
         self.close();
         let list = self.lists.remove(&time).unwrap_or_else(|| {
             let mut memory = std::mem::take(&mut self.spare);
-            // Of those that have a time of their own there may be many.
-            memory.reserve_exact(1);
+            // It mostly comes to as many as the one before, and what follows them when they are released. So no list takes
+            // more memory than that one, where it has fewer: of those that have a time of their own there may be many.
+            memory.reserve_exact(self.before + 1);
             List::Whole(memory)
         });
         &mut self.open.insert((time, list)).1
@@ -177,7 +188,10 @@ impl<T: Keyed> ByTime<T> {
 
     /// Puts the list that grows among the others.
     fn close(&mut self) {
-        self.lists.extend(self.open.take());
+        if let Some((time, list)) = self.open.take() {
+            self.before = list.messages();
+            self.lists.insert(time, list);
+        }
     }
 
     /// How many messages there are.
@@ -264,6 +278,25 @@ mod tests {
 
     fn all(waiting: &ByTime<(u64, char)>) -> String {
         waiting.iter().map(|(_, (_, name))| *name).collect()
+    }
+
+    #[test]
+    fn a_list_has_room_for_as_many_as_the_one_before() {
+        let mut waiting = ByTime::default();
+        let room = |waiting: &ByTime<(u64, char)>| match &waiting.open {
+            Some((_, List::Whole(messages))) => messages.capacity(),
+            _ => panic!("it is whole, and grows"),
+        };
+        (0..1_000).for_each(|n| waiting.push(at(1), (n, 'a')));
+        waiting.push(at(2), (0, 'b'));
+        let taken = room(&waiting);
+        assert!((1_001..1_100).contains(&taken), "{taken}");
+        (1..1_001).for_each(|n| waiting.push(at(2), (n, 'b')));
+        assert_eq!(room(&waiting), taken);
+        // One for each of them, and no more than it takes behind one of one.
+        waiting.push(at(3), (0, 'c'));
+        waiting.push(at(4), (0, 'd'));
+        assert!(room(&waiting) < 10);
     }
 
     #[test]

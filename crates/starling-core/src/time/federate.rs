@@ -15,7 +15,6 @@ use super::galt::{Advance, Clock};
 use super::own_clock::OwnClock;
 use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
 use crate::callback::{Callback, MessageTime};
-use crate::delivery::Timed;
 use crate::exception::throw;
 use crate::federation::save::Stages;
 use crate::handles::MessageRetractionHandle;
@@ -873,11 +872,10 @@ impl Federate {
         self.withheld_bytes() > self.time.withheld_bytes_max / 2
     }
 
-    /// Whether this may be kept, too, without anything to be said of it.
+    /// Whether so many bytes more may be kept without anything to be said of it.
     #[inline(always)]
-    pub(crate) fn has_room_for(&self, message: &Timed) -> bool {
-        let bytes = self.delivery.withheld_bytes() + message.bytes();
-        bytes <= self.time.withheld_bytes_max / 2
+    pub(crate) fn has_room_for(&self, bytes: usize) -> bool {
+        self.delivery.withheld_bytes() + bytes <= self.time.withheld_bytes_max / 2
     }
 
     /// Ends a federate for which more messages pile up than it allows; warns it at half.

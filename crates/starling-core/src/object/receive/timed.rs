@@ -4,7 +4,7 @@
 
 use super::plain::{call_back, received_plainly};
 use crate::callback::{PlainCallback, PlainPart};
-use crate::content::Piece;
+use crate::content::{Piece, Place};
 use crate::delivery::Timed;
 use crate::message::{After, PlainData, Stamp, TimedData};
 use crate::{Batch, Federate, MessageTime, Order};
@@ -24,11 +24,16 @@ impl Federate {
         if !now || !may_wait || !self.is_of_known(&plain) {
             return false;
         }
-        let Some(piece) = Piece::of(batch, plain.values, plain.tag) else {
+        let Some(place) = Place::of(batch, plain.values, plain.tag) else {
             return false;
         };
-        let kept = Timed {
-            piece,
+        let bytes = Timed::bytes_at(place);
+        if !self.has_room_for(bytes) {
+            return false;
+        }
+        self.counters.queued += 1;
+        self.delivery.push_timed(time, bytes, || Timed {
+            piece: Piece::at(batch, place),
             what: plain.what,
             sender_applied: plain.after.index,
             retraction,
@@ -37,12 +42,7 @@ impl Federate {
             order: Order::TimeStamp,
             transportation: plain.transportation,
             is_update: plain.is_update,
-        };
-        if !self.has_room_for(&kept) {
-            return false;
-        }
-        self.delivery.push_timed(time, kept);
-        self.counters.queued += 1;
+        });
         true
     }
 
