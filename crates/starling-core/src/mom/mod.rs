@@ -35,7 +35,6 @@ use crate::{
     RegionHandle,
 };
 use starling_fom::{InteractionClassHandle, ObjectModel};
-use std::collections::BTreeSet;
 
 /// The class of reports of service invocations.
 const SERVICE_INVOCATION: &str = "HLAmanager.HLAfederate.HLAreport.HLAreportServiceInvocation";
@@ -133,9 +132,9 @@ pub(crate) fn publisher(class: &str) -> Option<String> {
 }
 
 /// Interaction classes that the RTI subscribes to, with their subclasses: those below HLAadjust,
-/// HLArequest and HLAservice.
+/// HLArequest and HLAservice. By number, as each interaction that is sent asks for its class.
 #[derive(Default)]
-pub(crate) struct Served(BTreeSet<InteractionClassHandle>);
+pub(crate) struct Served(Vec<bool>);
 
 impl Served {
     pub(crate) fn of(model: &ObjectModel) -> Self {
@@ -154,9 +153,11 @@ impl Served {
             .iter()
             .filter_map(|n| model.interaction_class_by_name(n));
         let mut below: Vec<_> = roots.flat_map(|root| children(root.handle)).collect();
-        let mut served = BTreeSet::new();
+        let mut served = Vec::new();
         while let Some(class) = below.pop() {
-            served.insert(class);
+            let number = class.raw() as usize;
+            served.resize(served.len().max(number + 1), false);
+            served[number] = true;
             below.extend(children(class));
         }
         Served(served)
@@ -165,6 +166,6 @@ impl Served {
     /// Whether the RTI acts on interactions of this class.
     #[inline]
     pub(crate) fn has(&self, class: InteractionClassHandle) -> bool {
-        self.0.contains(&class)
+        self.0.get(class.raw() as usize) == Some(&true)
     }
 }

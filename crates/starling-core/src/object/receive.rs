@@ -4,15 +4,20 @@
 //! that place when it sent it. So a subscription ended and made again is a new one, and what was
 //! sent for the old one can't leave a gap in it (found by the simulator).
 
+mod maps;
 mod plain;
 mod timed;
+
+pub(super) use maps::Prepared;
+pub(crate) use maps::{ReceiveMaps, SlotMap};
+
+use maps::ReceivedAs;
 
 use super::known::Instance;
 use super::transportation::Changes;
 use crate::callback::{Callback, NamedValues};
 use crate::content::Content;
 use crate::delivery::{Plain, Timed};
-use crate::handles::HandleMap;
 use crate::held::Held;
 use crate::message::object::{Entry, Request};
 use crate::message::{
@@ -21,8 +26,7 @@ use crate::message::{
 use crate::traffic::note;
 use crate::{
     AttributeHandle, Batch, DataPath, Federate, FederateHandle, InteractionClassHandle,
-    LogicalTime, ObjectClassHandle, ObjectInstanceHandle, Order, ParameterHandle, ProtocolError,
-    Transportation,
+    LogicalTime, ObjectClassHandle, ObjectInstanceHandle, Order, ProtocolError, Transportation,
 };
 use starling_fom::ObjectModel;
 use std::collections::BTreeMap;
@@ -224,40 +228,6 @@ impl QueuedObject {
 /// An instance whose values are wanted, the tag of the request, and how many acquisitions had come
 /// before it: the values of what is acquired are not asked for before its notification.
 pub(crate) type Wanted = (ObjectInstanceHandle, Vec<u8>, u64);
-
-/// By slot of the sent class: the handle that the receiver gets it as, if it does.
-pub(crate) type SlotMap<H> = Arc<Vec<Option<H>>>;
-
-/// What can be said of a class once for all frames that are late enough.
-#[derive(Clone)]
-pub(super) struct Prepared<T> {
-    /// It holds for frames whose sender had applied the log up to here.
-    from: LogIndex,
-    /// And as long as this is the number of the maps.
-    made_of: u64,
-    map: T,
-}
-
-/// The class at which interactions of a sent class are received, and their parameters there.
-type ReceivedAs = (InteractionClassHandle, SlotMap<ParameterHandle>);
-
-/// By sent class and class of receipt.
-#[derive(Default)]
-pub(crate) struct ReceiveMaps {
-    objects: HandleMap<(ObjectClassHandle, ObjectClassHandle), Prepared<SlotMap<AttributeHandle>>>,
-    interactions: HandleMap<InteractionClassHandle, Prepared<Option<ReceivedAs>>>,
-    /// How often they were cleared.
-    cleared: u64,
-}
-
-impl ReceiveMaps {
-    /// Own subscriptions, as called or as applied, or the FDD have changed.
-    pub(crate) fn clear(&mut self) {
-        self.objects.clear();
-        self.interactions.clear();
-        self.cleared += 1;
-    }
-}
 
 impl Federate {
     /// An entry of this chapter.
@@ -960,7 +930,7 @@ impl Federate {
         sent: InteractionClassHandle,
         sender_applied: LogIndex,
     ) -> Option<ReceivedAs> {
-        if let Some(ready) = self.declarations.maps().interactions.get(&sent)
+        if let Some(ready) = self.declarations.maps().interaction(sent)
             && ready.from <= sender_applied
         {
             return ready.map.clone();
@@ -984,12 +954,11 @@ impl Federate {
             let slots = slots.map(|p| received.parameters.contains(p).then_some(*p));
             (received.handle, Arc::new(slots.collect()))
         });
-        if from <= sender_applied {
+        if from <= sender_applied && self.model.interaction_class(sent).is_some() {
             let map = map.clone();
             let maps = self.declarations.maps();
             let made_of = maps.cleared;
-            let ready = Prepared { from, made_of, map };
-            maps.interactions.insert(sent, ready);
+            maps.put_interaction(sent, Prepared { from, made_of, map });
         }
         map
     }

@@ -54,7 +54,7 @@ pub(super) fn received_plainly<'a>(
         });
     }
     let sent = InteractionClassHandle::from_raw(data.what as u32);
-    let ready = maps.interactions.get(&sent)?;
+    let ready = maps.interaction(sent)?;
     let (class, handles) = ready.map.as_ref().filter(|_| ready.from <= from)?;
     Some(ReceivedPlainly::Interaction {
         sent,
