@@ -35,8 +35,8 @@ use crate::time::federate::FederateTime;
 use crate::time::value::TimeType;
 use crate::traffic::Traffic;
 use crate::{
-    Batch, Exception, FederateHandle, Given, Listed, ObjectInstanceHandle, ProtocolError, Services,
-    ValuesOut,
+    Batch, Exception, FederateHandle, Given, Listed, ObjectInstanceHandle, ParameterHandle,
+    ProtocolError, Services, ValuesOut,
 };
 use starling_fom::{FomError, ObjectModel};
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub struct DataOut<'a> {
 }
 
 /// An update or interaction as most are on its way out: as [`DataOut`].
-pub struct PlainOut<'a, T> {
+pub struct PlainOut<'a, T: Given> {
     /// Who is to get it by this path, as far as this federate has applied the log. The executive
     /// knows better.
     pub to: &'a [FederateHandle],
@@ -138,7 +138,7 @@ pub struct Federate {
     /// None while it is in use.
     pub(crate) scratch: Option<Box<Scratch>>,
     /// Slots of the values that are sent now; its memory is used again.
-    pub(crate) slots: Vec<u32>,
+    pub(crate) slots: Vec<(ParameterHandle, u32)>,
     /// The largest frame that the executive takes.
     pub(crate) frame_bytes_max: usize,
 }

@@ -126,8 +126,8 @@ pub enum ValuesOut<'a> {
 }
 
 /// Values as a service was given them, with the slot of each.
-pub struct Listed<'a, T> {
-    slots: &'a [u32],
+pub struct Listed<'a, T: Given> {
+    slots: &'a [(T::Handle, u32)],
     values: &'a [T],
     /// What their run takes.
     bytes: usize,
@@ -142,19 +142,19 @@ pub trait AnyListed: fmt::Debug {
     fn get(&self, at: usize) -> Option<(u32, &[u8])>;
 }
 
-impl<T> Clone for Listed<'_, T> {
+impl<T: Given> Clone for Listed<'_, T> {
     #[inline(always)]
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Listed<'_, T> {}
+impl<T: Given> Copy for Listed<'_, T> {}
 
 impl<'a, T: Given> Listed<'a, T> {
     /// `bytes`: the sum of [`value_bytes`] over all.
     #[inline(always)]
-    pub(crate) fn of_bytes(slots: &'a [u32], values: &'a [T], bytes: usize) -> Self {
+    pub(crate) fn of_bytes(slots: &'a [(T::Handle, u32)], values: &'a [T], bytes: usize) -> Self {
         debug_assert_eq!(slots.len(), values.len());
         Listed {
             slots,
@@ -170,16 +170,15 @@ impl<T: Given> AnyListed for Listed<'_, T> {
     }
 
     fn get(&self, at: usize) -> Option<(u32, &[u8])> {
-        Some((*self.slots.get(at)?, self.values.get(at)?.value()))
+        Some((self.slots.get(at)?.1, self.values.get(at)?.value()))
     }
 }
 
 impl<T: Given> fmt::Debug for Listed<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let slots = self.slots.iter().map(|(_, slot)| slot);
         let values = self.values.iter().map(T::value);
-        f.debug_map()
-            .entries(self.slots.iter().zip(values))
-            .finish()
+        f.debug_map().entries(slots.zip(values)).finish()
     }
 }
 
@@ -191,7 +190,7 @@ impl<T: Given> Run for Listed<'_, T> {
 
     #[inline(always)]
     fn put_into(&self, out: &mut impl Put) {
-        for (slot, given) in self.slots.iter().zip(self.values) {
+        for ((_, slot), given) in self.slots.iter().zip(self.values) {
             put_value(out, *slot, given.value());
         }
     }
@@ -469,8 +468,9 @@ mod tests {
                 (proptest::prop_oneof![0..300u32, proptest::num::u32::ANY], 0..20_000usize), 0..6),
         ) {
             let bytes = vec![7; 20_000];
-            let slots: Vec<_> = list.iter().map(|(slot, _)| *slot).collect();
-            let value = |(slot, length): &(u32, usize)| (AttributeHandle::from_raw(*slot), &bytes[..*length]);
+            let handle = AttributeHandle::from_raw;
+            let slots: Vec<_> = list.iter().map(|(slot, _)| (handle(*slot), *slot)).collect();
+            let value = |(slot, length): &(u32, usize)| (handle(*slot), &bytes[..*length]);
             let values: Vec<_> = list.iter().map(value).collect();
             let mut pushed = ValuesBuf::default();
             list.iter().for_each(|(slot, length)| pushed.push(*slot, &bytes[..*length]));

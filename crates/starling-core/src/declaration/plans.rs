@@ -18,9 +18,8 @@ const PLANS: usize = 4;
 pub(crate) struct Plan<H> {
     /// The number of what it was made of; 0: it was not made.
     made_of: u64,
-    handles: Vec<H>,
-    /// The slot of each. Those of an object class are below 64,
-    pub(crate) slots: Vec<u32>,
+    /// Each with its slot. Those of an object class are below 64,
+    pub(crate) slots: Vec<(H, u32)>,
     /// and here as bits.
     pub(crate) bits: u64,
     /// Who gets them.
@@ -31,7 +30,6 @@ impl<H> Default for Plan<H> {
     fn default() -> Self {
         Plan {
             made_of: 0,
-            handles: Vec::new(),
             slots: Vec::new(),
             bits: 0,
             to: Vec::new(),
@@ -70,11 +68,11 @@ fn known<'a, H: Copy + PartialEq, T: Given<Handle = H>>(
     number: fn(H) -> u32,
 ) -> Option<(&'a Plan<H>, usize)> {
     let plan = &list.get(class as usize)?.as_deref()?[place(values, number)];
-    if plan.made_of != made_of || plan.handles.len() != values.len() {
+    if plan.made_of != made_of || plan.slots.len() != values.len() {
         return None;
     }
     let mut bytes = 0;
-    for ((handle, slot), given) in plan.handles.iter().zip(&plan.slots).zip(values) {
+    for ((handle, slot), given) in plan.slots.iter().zip(values) {
         if *handle != given.handle() {
             return None;
         }
@@ -87,20 +85,15 @@ impl<H: Copy> Plan<H> {
     /// What the run of values takes that it was made of.
     fn run_bytes(&self, values: &[impl Given<Handle = H>]) -> usize {
         let both = self.slots.iter().zip(values);
-        both.map(|(slot, given)| value_bytes(*slot, given.value().len()))
+        both.map(|((_, slot), given)| value_bytes(*slot, given.value().len()))
             .sum()
     }
 
-    fn fill(
-        &mut self,
-        made_of: u64,
-        values: &[impl Given<Handle = H>],
-        slots: Vec<u32>,
-        to: Vec<FederateHandle>,
-    ) {
+    fn fill(&mut self, made_of: u64, slots: Vec<(H, u32)>, to: Vec<FederateHandle>) {
         self.made_of = made_of;
-        self.handles = values.iter().map(Given::handle).collect();
-        self.bits = slots.iter().fold(0, |bits, slot| bits | 1 << (slot % 64));
+        self.bits = slots
+            .iter()
+            .fold(0, |bits, (_, slot)| bits | 1 << (slot % 64));
         self.slots = slots;
         self.to = to;
     }
@@ -134,11 +127,14 @@ impl Declarations {
         values: &[impl Given<Handle = AttributeHandle>],
     ) -> Option<(&Plan<AttributeHandle>, usize)> {
         let known = model.object_class(class)?;
-        let slot = |attribute| known.slot(attribute).filter(|slot| *slot < 64);
+        let slot = |attribute| {
+            let slot = known.slot(attribute).filter(|slot| *slot < 64);
+            Some((attribute, slot?))
+        };
         let handles = values.iter().map(Given::handle);
         let slots: Vec<_> = handles.map(slot).collect::<Option<_>>()?;
         let made_of = self.made_of();
-        let bits = slots.iter().fold(0, |bits, slot| bits | 1 << slot);
+        let bits = slots.iter().fold(0, |bits, (_, slot)| bits | 1 << slot);
         let by = (self.me, applied);
         let to = self
             .subscribed
@@ -150,7 +146,7 @@ impl Declarations {
         }
         let plans = of_class(&mut self.plans.updates, class.raw(), Default::default);
         let plan = &mut plans[place(values, AttributeHandle::raw)];
-        plan.fill(made_of, values, slots, to);
+        plan.fill(made_of, slots, to);
         let bytes = plan.run_bytes(values);
         Some((&*plan, bytes))
     }
@@ -178,9 +174,9 @@ impl Declarations {
         if !self.publishes_interaction(class.handle) {
             return None;
         }
-        let slots: Vec<_> = values
-            .iter()
-            .map(|given| class.slot(given.handle()))
+        let handles = values.iter().map(Given::handle);
+        let slots: Vec<_> = handles
+            .map(|parameter| Some((parameter, class.slot(parameter)?)))
             .collect::<Option<_>>()?;
         let made_of = self.made_of();
         let to = self
@@ -196,7 +192,7 @@ impl Declarations {
             Default::default,
         );
         let plan = &mut plans[place(values, ParameterHandle::raw)];
-        plan.fill(made_of, values, slots, to);
+        plan.fill(made_of, slots, to);
         let bytes = plan.run_bytes(values);
         Some((&*plan, bytes))
     }

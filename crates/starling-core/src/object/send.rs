@@ -564,7 +564,7 @@ impl Federate {
                 );
             };
             bytes += value_bytes(slot, value.len());
-            slots.push(slot);
+            slots.push((*parameter, slot));
         }
         self.slots = slots;
         Ok((transportation, bytes))
