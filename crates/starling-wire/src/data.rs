@@ -338,10 +338,10 @@ impl<'a> Iterator for PlainFrames<'a> {
 /// `most`, or into a small batch if any of them was given a time stamp.
 #[inline]
 pub fn run_of_data(buffer: &[u8], mut most: usize) -> usize {
-    let mut run = 0;
-    while let Some((length, rest)) = buffer[run..].split_first_chunk::<4>() {
+    let mut rest = buffer;
+    while let Some((length, frame)) = rest.split_first_chunk::<4>() {
         let length = u32::from_le_bytes(*length) as usize;
-        let kind = rest.first().copied().unwrap_or_default();
+        let kind = frame.first().copied().unwrap_or_default();
         if kind & STAMPED != 0 {
             most = most.min(Batch::SMALL_BYTES);
         }
@@ -349,12 +349,15 @@ pub fn run_of_data(buffer: &[u8], mut most: usize) -> usize {
             kind & !(BEST_EFFORT | ADDRESSED | STAMPED),
             UPDATE | INTERACTION
         );
-        if length > rest.len() || run + 4 + length > most || !is_data {
+        let Some(behind) = frame.get(length..) else {
+            break;
+        };
+        if !is_data || buffer.len() - behind.len() > most {
             break;
         }
-        run += 4 + length;
+        rest = behind;
     }
-    run
+    buffer.len() - rest.len()
 }
 
 /// Of a frame that begins so, behind its length: whether it is declared best effort; none if it is no update or
