@@ -32,14 +32,14 @@ MOM_BOUND = 15
 WITHOUT_MOM = {"send": 1310, "reflect": 1315}
 FIVE = ("--bytes", "12", "--values", "5")
 CASES = {
-    "1 x 100 bytes": ((), 1, {"send": 795, "rtiexec": 310, "receive": 865}),
+    "1 x 100 bytes": ((), 1, {"send": 795, "rtiexec": 310, "receive": 820}),
     "1 x 100 bytes, new map": (("--anew", "1"), 1, {"send": 1250}),
-    "5 x 12 bytes": (FIVE, 1, {"send": 1345, "rtiexec": 560, "receive": 1175}),
-    "5 x 12 bytes, new map": ((*FIVE, "--anew", "1"), 1, {"send": 4000}),
+    "5 x 12 bytes": (FIVE, 1, {"send": 1300, "rtiexec": 560, "receive": 1140}),
+    "5 x 12 bytes, new map": ((*FIVE, "--anew", "1"), 1, {"send": 3900}),
     "interaction of 1 x 100 bytes": (
         ("--interaction", "1"),
         1,
-        {"send": 895, "rtiexec": 310, "receive": 875},
+        {"send": 720, "rtiexec": 310, "receive": 755},
     ),
     # rtiexec: 390 to 760, by how much it finds to read at once.
     "1 x 100 bytes to 8": ((), 8, {"send": 860, "rtiexec": 800}),
@@ -51,7 +51,7 @@ STEP = 1_024
 CASES[IN_TIME_ORDER] = (
     ("--federates", "2", "--messages", str(STEP), "--regulating", "1", "--constrained", "1"),
     1,
-    {"send": 1260, "rtiexec": 450, "receive": 1465},
+    {"send": 955, "rtiexec": 450, "receive": 1240},
 )
 # Rounds of as many federates, all of which regulate and are constrained, without messages: at
 # rtiexec, per federate. It takes more where it reads one request at a time than where several have
@@ -73,8 +73,8 @@ WAYS = {
     | {"STARLING_TRANSPORT_SHARED_MEMORY": "off", "STARLING_TRANSPORT_PATH": "direct"},
 }
 WAY_BOUNDS = {
-    "shared memory": {"send": 855, "receive": 860},
-    "direct tcp": {"send": 1020, "receive": 970},
+    "shared memory": {"send": 855, "receive": 825},
+    "direct tcp": {"send": 780, "receive": 840},
 }
 # A bundle of 16 KiB: the sender wakes the receiver, which waits, silences its doorbell and looks
 # for what else has come; beside that a few in a run. Round trips: wake the other, and wait.
