@@ -56,3 +56,21 @@ def test_the_manager_is_told_which_libraries_each_federate_has_loaded(tmp_path):
     heard, _ = conducted(tmp_path / "pipe")
     told = {event["federate"]: event["libraries"] for event in heard if "libraries" in event}
     assert told == {"c": ["/a/libmaster.so"], "a": ["/a/libpartner.so"]}
+
+
+def slow(how: str) -> subprocess.CompletedProcess:
+    return subprocess.run([program(), how], text=True, capture_output=True, timeout=120)
+
+
+def test_whose_words_wait_behind_data_is_not_taken_for_dead():
+    """An RTI that delivers slowly delivers what was said after the data behind these."""
+    found = slow("slow")
+    assert found.returncode == 0, found.stderr
+    assert last_line(found.stdout)["answered"] == 12
+
+
+def test_who_dies_while_data_come_is_missed_and_it_is_told_that_only_data_came():
+    found = slow("dead")
+    assert found.returncode == 1
+    assert "federate 'a' was not heard for" in found.stderr
+    assert "nothing but data came, and for" in found.stderr

@@ -138,13 +138,31 @@ void Federate::check() {
         if (!peer.second.failure.empty()) {
             throw Failure("federate '" + peer.first + "' failed: " + peer.second.failure);
         }
-        double const silent = secondsSince(peer.second.heardNs);
-        if (silent > options_.dataTimeoutS) {
-            throw Failure("federate '" + peer.first + "' was not heard for " +
-                          std::to_string(silent) +
-                          " s; it died or hangs, or registers or deletes so many instances that "
-                          "data_timeout_s is too short");
-        }
+    }
+    checkSilence();
+}
+
+// What a federate says waits behind data that were sent before, its own and those of others, for as
+// long as the RTI takes to deliver them: as long as any come, nobody is silent. Data of a sample
+// end, so a federate that has died is found then at the latest.
+void Federate::checkSilence() {
+    if (loop_ != nullptr && loop_->came() != came_) {
+        came_ = loop_->came();
+        cameNs_ = nowNs();
+    }
+    for (auto const& peer : peers_) {
+        double const unheard = secondsSince(peer.second.heardNs);
+        if (unheard <= options_.dataTimeoutS) continue;
+        bool const fed = cameNs_ > peer.second.heardNs;
+        double const silent = fed ? secondsSince(cameNs_) : unheard;
+        if (silent <= options_.dataTimeoutS) continue;
+        throw Failure("federate '" + peer.first + "' was not heard for " + std::to_string(unheard) +
+                      " s" +
+                      (fed ? ": nothing but data came, and for " + std::to_string(silent) +
+                                 " s no data, either"
+                           : std::string()) +
+                      "; it died or hangs, or registers or deletes so many instances that "
+                      "data_timeout_s is too short");
     }
 }
 

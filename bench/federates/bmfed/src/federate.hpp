@@ -90,6 +90,8 @@ private:
     void tellOver();
     void pulse();
     void check();
+    // Throws Failure if a federate is silent, and no data have come, for too long.
+    void checkSilence();
     // A partner has left, and may have said why.
     void awaitReason();
     void waitUntil(std::function<bool()> const& done);
@@ -122,6 +124,8 @@ private:
     std::string failure_;
     std::string gone_;  // that a partner has left when it should not
     std::uint64_t pulsedNs_ = 0;
+    // Data, when they were last counted, and when there were more.
+    std::uint64_t came_ = 0, cameNs_ = 0;
     bool running_ = false;  // instances of partners must not vanish now
     bool ended_ = false;    // subordinate: the master asked it to resign
 };

@@ -128,6 +128,12 @@ bool InnerLoop::discoveredAll() const {
                        [](Role const& role) { return role.toDiscover <= 0; });
 }
 
+std::uint64_t InnerLoop::came() const {
+    std::uint64_t count = arrivals_;
+    for (auto const& role : roles_) count += role.result.late + role.result.doubled;
+    return count;
+}
+
 void InnerLoop::discovered(Tree tree, int number) {
     auto const& roles = tree == Tree::returnObj ? returned_ : sent_;
     Role* const role = roles[static_cast<std::size_t>(number)];

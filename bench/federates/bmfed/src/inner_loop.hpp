@@ -39,6 +39,8 @@ public:
     void declare();
     void registerItems();
     bool discoveredAll() const;
+    // Messages that have come since the counters were armed, also those that don't count.
+    std::uint64_t came() const;
     // Arms the counters for a sample (from 1).
     void ready(int sample);
     std::vector<PartResult> run();

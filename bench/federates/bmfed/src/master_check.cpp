@@ -5,6 +5,9 @@
 // The partner sends four in each sample. In the second it waits for long after the first, as if one
 // had been lost. It says that it is through together with all else that it has to say of a sample,
 // as an RTI may deliver it that delivers in bursts.
+//
+// bench-master slow|dead: of one sample that comes so slowly that what the partner says would have
+// to wait behind it for longer than the time-out; "dead": it ends halfway.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -23,12 +26,17 @@ using bmfed::Json;
 double const kLossTimeoutS = 0.005;
 std::uint64_t const kUpdates = 4;
 int const kSamples = 2;
+// The slow sample takes three times as long as nothing may be heard.
+double const kTimeoutS = 1;
+int const kGap = 250;  // waits of a millisecond
+std::uint64_t const kSlowUpdates = 12;
 
 bmfed::Scripted* script = nullptr;  // once it is made
 
 class Partner {
 public:
-    Partner(bmfed::Scripted& endpoint, bool paced) : endpoint_(endpoint), paced_(paced) {
+    Partner(bmfed::Scripted& endpoint, bool paced, std::string const& slow)
+        : endpoint_(endpoint), paced_(paced), slow_(slow) {
         endpoint_.onSay = [this](bench::TopicId topic, std::vector<std::string> const& values) {
             hear(static_cast<bmfed::Control>(topic), values);
         };
@@ -52,7 +60,7 @@ private:
             say("1.1", "ready");
         } else if (what == "begin") {
             ++sample_;
-            left_ = kUpdates;
+            left_ = slow_.empty() ? kUpdates : kSlowUpdates;
         } else if (what == "withdraw") {
             say(values[1], "withdrawn");
         } else if (what == "over") {
@@ -75,6 +83,10 @@ private:
             if (!paced_) sayReady();
         }
         if (left_ == 0) return;
+        if (!slow_.empty()) {
+            std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+            if (++slept_ % kGap != 0 || (slow_ == "dead" && left_ <= kSlowUpdates / 2)) return;
+        }
         if (sample_ == kSamples && left_ == kUpdates - 1) {
             // Its own wait for what is lost.
             std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
@@ -86,7 +98,7 @@ private:
         std::string const id = "1." + std::to_string(sample_);
         bmfed::PartResult part;
         part.sender = true;
-        part.sent = part.received = kUpdates;
+        part.sent = part.received = slow_.empty() ? kUpdates : kSlowUpdates;
         say(id, "sent");
         Json const results = {{"of", id}, {"from", "a"}, {"part", part.json()}};
         texts_.push_back({bmfed::Control::testResults, {results.dump()}});
@@ -97,15 +109,17 @@ private:
     }
 
     void sayReady() {
-        if (sample_ < kSamples) say("1." + std::to_string(sample_ + 1), "ready");
+        if (slow_.empty() && sample_ < kSamples) say("1." + std::to_string(sample_ + 1), "ready");
     }
 
     bmfed::Scripted& endpoint_;
     bool const paced_;
+    std::string const slow_;
     std::vector<std::pair<bmfed::Control, std::vector<std::string>>> texts_;  // still to be said
     int sample_ = 0;
     std::uint64_t left_ = 0, stamp_ = 0, answered_ = 0;
     double silent_ = 0;          // waits
+    int slept_ = 0;              // waits of the slow sample
     bool finished_ = false;      // is said with the next wait
     Json over_ = Json::array();  // of which sample that was said, in which, with so many to come
     bool between_ = false;       // from the end of a sample to the next
@@ -113,6 +127,7 @@ private:
 };
 
 bool paced = false;
+std::string slow;
 std::unique_ptr<Partner> partner;
 
 }  // namespace
@@ -122,7 +137,7 @@ namespace bench {
 std::unique_ptr<Endpoint> loadEndpoint(std::string const&, EndpointEvents& events,
                                        char const* volatile*) {
     script = new bmfed::Scripted(events);
-    partner.reset(new Partner(*script, paced));
+    partner.reset(new Partner(*script, paced, slow));
     return std::unique_ptr<Endpoint>(script);
 }
 
@@ -136,19 +151,27 @@ int main(int argc, char** argv) {
     options.master = true;
     options.pairs = {{"a", "c", {}}};
     options.lossTimeoutS = kLossTimeoutS;
-    if (argc > 1) options.manager = argv[1];
-    options.paced = paced = argc > 1;
+    std::string const given = argc > 1 ? argv[1] : "";
+    if (given == "slow" || given == "dead") slow = given;
+    else options.manager = given;
+    options.paced = paced = !options.manager.empty();
+    if (!slow.empty()) options.dataTimeoutS = options.lossTimeoutS = kTimeoutS;
     bmfed::TestDescription test;
     test.kind = bmfed::TestKind::rtil;
     test.reliable = false;
     test.loopVersion = 3;
     test.outstandingMax = 1;
-    test.updates = kUpdates;
-    test.samples = kSamples;
+    test.updates = slow.empty() ? kUpdates : kSlowUpdates;
+    test.samples = slow.empty() ? kSamples : 1;
     test.tickMax = 0.001;
     test.pairs = options.pairs;
     options.tests = {test};
     volatile std::sig_atomic_t const stop = 0;
-    bmfed::Federate(options, stop).run();
+    try {
+        bmfed::Federate(options, stop).run();
+    } catch (std::exception const& e) {
+        std::cerr << e.what() << std::endl;
+        return 1;
+    }
     std::cout << partner->found() << std::endl;
 }
