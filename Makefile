@@ -51,7 +51,8 @@ all: setup stage
 
 demo: setup-bench venv bmfed
 	$(VENV)/bin/bmmanager run bench/experiments/demo.tsf.toml \
-	    --rti-root $(abspath $(BUILD)/stage) --bmfed $(abspath $(BUILD)/bmfed/bmfed) --out $(BUILD)/demo
+	    --rti-root $(abspath $(BUILD)/stage) --bmfed $(abspath $(BUILD)/bmfed/bmfed) \
+	    --out $(BUILD)/demo-$(shell date +%Y%m%d-%H%M%S)
 
 # Under 15 minutes from a fresh clone on two CPUs. Where CI is set also what takes long: threads in every order, the
 # boundary to C under AddressSanitizer, tests of the benchmark that wait for time-outs or count instructions.

@@ -75,7 +75,10 @@ def commands(study: Study, about: str) -> typer.Typer:
     def run(
         file: Tsf,
         out: Annotated[
-            Path | None, typer.Option(help="Directory for results, new or empty.")
+            Path | None,
+            typer.Option(
+                help="Directory for results, new or empty; without, bench-results/FILE-DATE here."
+            ),
         ] = None,
         program: Program = None,
         rti_root: RtiRoot = None,
@@ -130,6 +133,7 @@ def commands(study: Study, about: str) -> typer.Typer:
         from raw values."""
 
         def renew() -> int:
+            Store.require_table(directory, study)
             store = Store.load(directory, study, claim=True)
             try:
                 store.recompute()
@@ -319,8 +323,13 @@ def _tell_missing(
 
     if few := too_few(study, found.sequence, {host.name: host for host in found.host}):
         cautions.append((str(file), *few))
-    for where, what, do in dict.fromkeys(cautions):
-        typer.echo(f"caution: {what}\n  at {where}\n  do: {do}")
+    places: dict[tuple[str, str], dict[str, None]] = {}
+    for where, what, do in cautions:
+        places.setdefault((what, do), {})[where] = None
+    for (what, do), of in places.items():
+        first, *others = of
+        more = f" and {len(others):,} more" if others else ""
+        typer.echo(f"caution: {what}\n  at {first}{more}\n  do: {do}")
     return USAGE if told else OK
 
 
@@ -492,6 +501,8 @@ class _Doing:
             text = f"note: a manager had died, or lost a host: {line}"
             self.console.print(text, style="yellow", highlight=False)
         self.sequences = plan.load(self.file, self.study, self.long, self.scale)
+        if self.resume and (code := self._already()) is not None:
+            return code
         me = identity.Run()
         try:
             self.conductor = Conductor(
@@ -550,11 +561,12 @@ class _Doing:
                 name = getattr(sequence.rti, "name", sequence.rti.adapter)
                 yield f"RTI '{name}' is set by what is not in the file, too: {', '.join(found)}."
 
-    def _taken_up(self) -> Store:
+    def _loaded(self, claim: bool) -> Store:
+        """The run in --out; BenchError if it is not one of this file at this scale."""
         if self.out is None:
             raise BenchError("STL-OUT-003", "--resume needs --out", exit_code=USAGE)
-        store = Store.load(self.out, self.study, claim=True)
         with contextlib.ExitStack() as undo:
+            store = Store.load(self.out, self.study, claim=claim)
             undo.callback(store.close)
             if self.scale != (scale := store.run["scale"]):
                 raise BenchError(
@@ -571,6 +583,35 @@ class _Doing:
                     "give another --out",
                     USAGE,
                 )
+            undo.pop_all()
+        return store
+
+    def _already(self) -> int | None:
+        """The exit code if nothing is left to be done of the run in --out, which is told, and
+        changes nothing of it."""
+        store = self._loaded(claim=False)
+        tests = 0
+        for s in self.sequences.sequence:
+            for e in s.execution:
+                record, count = store.record(s.name, e.name), len(e.tests())
+                if not record or record["state"] != "done":
+                    return None
+                if len(store.done(s.name, e.name)) < count:
+                    return None
+                tests += count
+        if not (store.directory / "summary.json").exists():
+            return None  # its end was not reached
+        self.console.print(
+            f"all {tests:,} tests are done; `{self.study.manager} report {store.directory}` "
+            "writes the report anew",
+            highlight=False, soft_wrap=True,
+        )  # fmt: skip
+        return _shortfall(store, store.summaries())
+
+    def _taken_up(self) -> Store:
+        store = self._loaded(claim=True)
+        with contextlib.ExitStack() as undo:
+            undo.callback(store.close)
             store.resume()
             of = store.run.get("commit", "unknown")
             if (now := commit()) != (before := of.rpartition(_THEN)[2]):

@@ -226,7 +226,7 @@ class Conductor:
         if self.root and not rti.root:
             rti = rti.model_copy()
             rti.placed({**sequence.rti.places, "root": f"--rti-root {self.root}"})
-        adapter.check(rti, root, self.run, sequence.bundling, program)
+        adapter.check(rti, root, self.run, sequence.bundling, program, self.here(sequence))
 
     def _check_directory(self, sequence: Sequence) -> None:
         if sequence.directory and not self.here(sequence):

@@ -116,6 +116,29 @@ def trip_doubt(of: dict) -> str:
     return f"the tick's (loop V1, tick_min_s {tick_s:g}) and not the RTI's: take another loop"
 
 
+# A sleep of loop V2 takes up to so many times as long where the machine is slow.
+_SLEEPS_MAX = 4
+
+
+def slept(row: dict) -> bool:
+    """Whether a sample one way was as fast as the receiver's sleeps. Loop V2 sleeps before each
+    wait, and an RTI that returns from that with its first callback gives one message for a sleep,
+    while most of its time nothing more is sent."""
+    sending, receiving = row.get("send_s") or 0, row.get("receive_s") or 0
+    if row["loop"] != 2 or row["received"] < 2 or 2 * sending > receiving:
+        return False
+    return _SLEEP_S <= receiving / (row["received"] - 1) <= _SLEEPS_MAX * _SLEEP_S
+
+
+def sleep_doubt(of: dict) -> str:
+    """Why a row's or a summary's rate one way says little: half of its samples, or more, were
+    `slept`."""
+    found = 2 * of["slept"] >= of["samples"] if "slept" in of else slept(of)
+    if not found:
+        return ""
+    return "the loop's (V2 sleeps before each message) and not the RTI's: take another loop"
+
+
 def rate_doubt(of: dict) -> str:
     """Why a summary's update frequency says little: without a limit of round trips under way each
     flush ends with a wait in which nothing comes, but in loop V2."""

@@ -4,10 +4,12 @@ An adapter turns a sequence's [sequence.rti] table into an environment for the f
 RTIs that need it, a server process. Federates themselves are the same C++ for every RTI.
 """
 
+import functools
 import json
 import os
 import shutil
 import socket
+import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +24,7 @@ from .outside import line_of
 
 PORT = 15164  # of a server on a host of its own, where any port is free
 _SHOWN_MAX = 200  # characters of a variable's value
+_LOADER_S = 10  # that the loader may take to say what it finds
 
 
 Environment = dict[Annotated[str, Field(pattern=r"^[^=]+$")], str]
@@ -138,6 +141,42 @@ def find(server: str, env: dict[str, str], where: str, do: str) -> None:
         raise BenchError("STL-RTI-005", f"the RTI's server '{server}' {what}", where, do, USAGE)
 
 
+@functools.cache
+def _not_found(file: Path, path: str | None) -> tuple[str, ...]:
+    """Names of the libraries that the loader of this host finds nowhere for a program or library;
+    nothing where that can't be asked."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("LD_")}
+    env |= {"LC_ALL": "C"} | ({"LD_LIBRARY_PATH": path} if path else {})
+    try:
+        said = subprocess.run(
+            ["ldd", str(file)], capture_output=True, text=True, errors="replace", env=env,
+            timeout=_LOADER_S,
+        ).stdout  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return ()
+    lines = (line.split(" => not found") for line in said.splitlines())
+    return tuple(parts[0].strip() for parts in lines if len(parts) > 1)
+
+
+def check_loader(program: str, env: dict[str, str], root: Path | None, where: str) -> None:
+    """BenchError if federates on this host, or what carries their data, would lack a library."""
+    beside = Path(program).with_name(f"{ADAPTER}hla1516e.so")
+    for file in (Path(program), beside):
+        if not file.is_file():
+            continue
+        for name in _not_found(file, env.get("LD_LIBRARY_PATH")):
+            below = f" nor below the RTI's root {root}" if root else ""
+            raise BenchError(
+                "STL-RTI-009",
+                f"{name}, which {file.name} needs, is not where the loader looks{below}",
+                where,
+                "give the install tree that has it"
+                if root
+                else "give the RTI's install tree with --rti-root or as its 'root'",
+                USAGE,
+            )
+
+
 # What a switch's value sets in the environment.
 Switch = dict[str | bool, dict[str, str]]
 
@@ -191,10 +230,14 @@ class Adapter:
         return prepared
 
     def check(
-        self, rti: Rti, root: Path | None, run: Run, bundling: bool, program: str
+        self, rti: Rti, root: Path | None, run: Run, bundling: bool, program: str,
+        here: bool = True,
     ) -> None:  # fmt: skip
-        """Finds the faults that need nothing to be started; changes nothing."""
+        """Finds the faults that need nothing to be started, also of federates that run `here`;
+        changes nothing."""
         prepared = Adapter.prepare(self, rti, root, run, bundling)
+        if here:
+            check_loader(program, prepared.env, root, rti.place("root") or rti.place("adapter"))
         if not prepared.server:
             return
         do = "correct 'server' in the RTI's table"
@@ -394,7 +437,8 @@ class Plain(Adapter):
     unused = ("local_settings", "server", "server_ready", "bundling_off_env")
 
     def check(
-        self, rti: Rti, root: Path | None, run: Run, bundling: bool, program: str
+        self, rti: Rti, root: Path | None, run: Run, bundling: bool, program: str,
+        here: bool = True,
     ) -> None:  # fmt: skip
         meet = Path(program).with_name("bench-meet")
         find(
@@ -479,7 +523,8 @@ class Dds(Adapter):
     unused = ("server", "server_ready", "server_port", "bundling_off_env")
 
     def check(
-        self, rti: Rti, root: Path | None, run: Run, bundling: bool, program: str
+        self, rti: Rti, root: Path | None, run: Run, bundling: bool, program: str,
+        here: bool = True,
     ) -> None:  # fmt: skip
         if not Path(program).with_name("libbench-dds.so").is_file():
             raise BenchError(

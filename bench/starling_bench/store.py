@@ -155,6 +155,18 @@ class Store:
             undo.pop_all()
             return store
 
+    @staticmethod
+    def require_table(directory: Path, study: Study) -> None:
+        """BenchError for a run of which figures are kept, but not the rows that they are made of:
+        whatever is made of it would be empty."""
+        table = directory / study.table
+        if (directory / "run.json").is_file() and not table.exists():
+            raise BenchError(
+                "STL-OUT-010", f"there is no {study.table} to make a report of: figures alone are "
+                "kept here", str(directory), "read report.html there, or give the run's own "
+                "directory", USAGE,
+            )  # fmt: skip
+
     def resume(self) -> None:
         """Goes on with a run that was read: what a test had not finished is dropped."""
         whole = {

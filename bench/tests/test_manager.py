@@ -24,6 +24,7 @@ from starling_bench.studies.rtibm import STUDY
 
 # Far more than any of it takes; what hangs fails instead of holding up the rest.
 LIMIT_S = 100
+BMFED, RTI_ROOT = os.environ.get("BMFED"), os.environ.get("RTI_ROOT")
 FOM = Path(__file__).parents[1] / "foms" / "rtibm.xml"
 PRETEND = Path(__file__).with_name("pretend.py")
 
@@ -374,6 +375,35 @@ def test_check_tells_all_that_is_not_here(tmp_path):
     assert "STL-RTI-001" in told and "at --rti-root " in told and "STL-RUN-002" not in told
 
 
+def test_check_tells_a_caution_once(tmp_path):
+    """However many tests it is of."""
+    more = f"[[sequence.execution.test]]\n{SMALL}"
+    (tmp_path / "t.tsf.toml").write_text(sequence("good", test=SMALL) + 3 * more)
+    shutil.copy(FOM, tmp_path / "f.xml")
+    said = re.findall(r"^caution: (.*)\n  at (.*)\n  do: ", check(tmp_path), flags=re.M)
+    few = [at for what, at in said if "updates one way may be over too soon" in what]
+    assert len(few) == 1 and few[0].endswith(" and 3 more"), said
+
+
+@pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
+def test_check_tells_that_there_is_no_rti(tmp_path, monkeypatch):
+    """Its libraries are nowhere where the loader would look."""
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    text = sequence("good").replace("command =", "#").replace('"generic"', '"starling"')
+    (tmp_path / "t.tsf.toml").write_text(text)
+    shutil.copy(FOM, tmp_path / "f.xml")
+    told = check(tmp_path, "--bmfed", BMFED)
+    assert re.findall(r"^STL-\w+-\d+", told, flags=re.M) == ["STL-RTI-009"]
+    assert "STL-RTI-009: librti1516e.so.1, which libbench-hla1516e.so needs" in told
+    assert "do: give the RTI's install tree with --rti-root" in told
+    assert "everything it names is here" in check(
+        tmp_path, "--bmfed", BMFED, "--rti-root", RTI_ROOT
+    )
+    # Nor is it looked for what federates on plain sockets do not load.
+    (tmp_path / "t.tsf.toml").write_text(text.replace('"starling"', '"tcp"'))
+    assert "everything it names is here" in check(tmp_path, "--bmfed", BMFED)
+
+
 def test_the_example_for_other_rtis_is_right(tmp_path):
     """The whole file of docs/other-rtis.md, in a tree that has what it names."""
     page = (Path(__file__).parents[2] / "docs" / "other-rtis.md").read_text()
@@ -407,6 +437,42 @@ def test_a_run_directory_is_never_written_twice(good):
     code, _, err = manage(tmp_path, sequence("good"), "--no-report")
     assert code == 2 and "STL-OUT-002: there are results already" in err and "--resume" in err
     assert (tmp_path / "out" / "results.csv").read_bytes() == before
+
+
+def contents(directory: Path) -> dict[str, tuple[bytes, int]]:
+    """Of each file below it, with its time."""
+    files = (path for path in directory.rglob("*") if path.is_file())
+    return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
+
+
+def test_what_is_done_is_not_gone_on_with(good):
+    """It is said at once, also while other programs are busy, and nothing is written."""
+    tmp_path, _ = good
+    (tmp_path / "t.tsf.toml").write_text(sequence("good", test=WHOLE))  # others' tests wrote it
+    before = contents(tmp_path / "out")
+    again = [sys.executable, "-m", "starling_bench.studies.rtibm", "resume", "out"]
+    done = subprocess.run(again, cwd=tmp_path, text=True, capture_output=True, timeout=LIMIT_S)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == ("all 8 tests are done; `bmmanager report out` writes the report anew\n")
+    assert contents(tmp_path / "out") == before
+
+
+def test_of_figures_alone_no_report_is_made(good, tmp_path):
+    """It would be empty, in the place of that which is kept."""
+    kept = tmp_path / "out"
+    kept.mkdir()
+    for name in ("run.json", "report.html", "summary.csv", "summary.json"):
+        shutil.copy(good[0] / "out" / name, kept)
+    before = contents(kept)
+    code, err = report(tmp_path)
+    assert code == 2 and err.startswith("STL-OUT-010: there is no results.csv"), err
+    assert contents(kept) == before
+
+
+def test_where_results_go_is_told():
+    command = [sys.executable, "-m", "starling_bench.studies.rtibm", "run", "--help"]
+    said = subprocess.check_output(command, text=True, env=os.environ | {"COLUMNS": "200"})
+    assert "bench-results/FILE-DATE" in said
 
 
 def test_a_run_that_was_killed_is_resumed_to_the_same_rows(tmp_path):

@@ -85,6 +85,35 @@ def test_a_frequency_that_is_the_ticks_is_marked_and_the_round_trip_is_not(tmp_p
     assert not loops.rate_doubt(summaries[0] | {"loop": 2})
 
 
+@pytest.mark.parametrize(
+    ("loop", "send_s", "each_us", "of_the_loop"),
+    [(2, 0.01, 80, True), (2, 0.01, 190, True), (1, 0.01, 80, False), (3, 0.01, 80, False),
+     (2, 0.01, 10, False), (2, 0.01, 400, False), (2, 1.2, 80, False)],
+)  # fmt: skip
+def test_a_message_for_each_sleep_is_the_loops_rate(tmp_path, loop, send_s, each_us, of_the_loop):
+    """Of an RTI that returns with its first callback, in loop V2; not of one whose sender is as
+    slow, or that takes much longer."""
+    store = Store.create(tmp_path / "out", STUDY, {"tsf": "t", "tsf_text": "", "notes": []})
+    for rti, us in (("returns", each_us), ("drains", 1)):
+        store.begin(rti, "e", adapter=rti, tests={"1": {"samples": 5}}, pairs=1, state="done")
+        for n in range(1, 6):
+            receive_s = us * 1e-6 * 20_000 * (1 + n / 100)
+            sending_s = send_s if rti == "returns" else 0.01
+            row = sample(rti, n, sending_s, receive_s, 20_000)
+            store.rows.append(row | {"loop": loop})
+    summaries = store.summaries()
+    said = "the loop's (V2 sleeps before each message) and not the RTI's: take another loop"
+    assert [rows.doubt(s) for s in summaries] == [said if of_the_loop else "", ""]
+    assert rows.doubt(store.rows[0]) == rows.doubt(summaries[0])
+    (found,) = differences(STUDY, store.samples(), summaries)
+    assert found.different != of_the_loop
+    # A summary's is where half of its samples are.
+    assert bool(loops.sleep_doubt({"slept": 2, "samples": 4})) and not loops.sleep_doubt(
+        {"slept": 1, "samples": 4}
+    )
+    assert ("the loop&#x27;s" in page(store) or "the loop's" in page(store)) == of_the_loop
+
+
 def test_of_several_updates_a_flush_the_wait_is_behind_all(tmp_path):
     (s,) = run(tmp_path / "out", {"one": 0.05}, loop=3).summaries()
     many = s | {"setting": s["setting"] | {"instances": 100}}

@@ -65,6 +65,12 @@ def test_the_demo_is_as_the_docs_say():
         assert all(t.samples > 1 for t in of_kind)
 
 
+def test_the_demo_may_be_run_again():
+    """Its results go to a directory of their own each time."""
+    recipe = (Path(__file__).parents[2] / "Makefile").read_text().partition("\ndemo:")[2]
+    assert re.search(r"--out \S+/demo-\$\(shell date [^)]*%S\)$", recipe.partition("\n\n")[0])
+
+
 SHIPPED = sorted((Path(__file__).parents[1] / "experiments").glob("*.tsf.toml"))
 
 

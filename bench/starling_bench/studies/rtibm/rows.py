@@ -100,7 +100,7 @@ def rate(row: dict) -> float:
 def doubt(of: dict) -> str:
     """Why the figure by which a row or a summary is compared says little; "": it does not. What an
     RTI must not lose is no faster for it."""
-    if latency(of) and (said := loops.trip_doubt(of)):
+    if said := (loops.trip_doubt if latency(of) else loops.sleep_doubt)(of):
         return said
     if of.get("transport") == "reliable" and of.get("lost"):
         return "of an RTI that lost reliable messages"
@@ -137,6 +137,7 @@ def summarize(rows: list[dict], round_trips: list[np.ndarray], tolerance_ms: flo
                 "unrecorded"):  # fmt: skip
         out[key] = sum(row.get(key) or 0 for row in rows)
     out |= rates.summary(rows, not latency(out))
+    out["slept"] = 0 if latency(out) else sum(map(loops.slept, rows))
     found = stats.latency(round_trips, tolerance_ms)
     out["rtt_ms"] = asdict(found) if found else None
     told = [row for row in rows if row.get("rtt_mean_ms") is not None]
