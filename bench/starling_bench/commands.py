@@ -362,7 +362,9 @@ def _tell_status(study: Study, directory: Path) -> int:
         going += f"; {study.manager} resume {directory} goes on with it"
     typer.echo(f"{finished} of {whole} tests are done; {going}")
     if store.rows:
-        typer.echo(f"last: {study.progress(store.rows[-1])}")
+        row = store.rows[-1]
+        where = f"{row['sequence']}/{row['execution']} test {row['test']}"
+        typer.echo(f"last: {where} {study.progress(row)}")
     return OK
 
 
@@ -432,6 +434,7 @@ def _complain(error: BenchError) -> int:
 _THEN = ", then "
 # Names and versions are others': nothing in a text is markup.
 _AS_IT_IS = {"markup": False, "emoji": False}
+_FILE_WIDTH = 4000
 
 
 class _Output:
@@ -473,8 +476,8 @@ def console_for() -> Console:
     """For the terminal, or for a log file."""
     output = cast(IO[str], _Output())
     console = Console(file=output, **_AS_IT_IS)
-    # A log file has room.
-    return console if console.is_terminal else Console(file=output, width=160, **_AS_IT_IS)
+    # A log file has room: its tables are as wide as their columns need.
+    return console if console.is_terminal else Console(file=output, width=_FILE_WIDTH, **_AS_IT_IS)
 
 
 @dataclass

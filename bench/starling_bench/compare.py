@@ -2,9 +2,9 @@
 
 Compared are the samples' means (or rates) of one test, on a logarithmic scale, so that the
 difference is a ratio. Where the logarithms look normal: Welch's t; else Mann and Whitney's test
-with Hodges and Lehmann's estimate. Of several comparisons the p values are Holm's. Nothing is
-called different while the interval holds 1. Where no samples of that number could show a difference
-it says so, and how many could.
+with Hodges and Lehmann's estimate. Of several comparisons the p values are Holm's; the intervals
+are of each alone. Nothing is called different while the interval holds 1, or p is not below 5 %.
+Where no samples of that number could show a difference it says so, and how many could.
 """
 
 import math
@@ -45,11 +45,16 @@ class Comparison:
     effect: float  # Cliff's delta: -1 all smaller, 0 alike, 1 all larger
     least: float = 0.0  # what p can't be below, whatever the samples
     needed: int = 0  # so many samples of each could show a difference; 0: these could
+    among: int = 1  # of so many comparisons, for which p is corrected
+
+    @property
+    def beyond(self) -> bool:
+        """The interval, which is of this comparison alone, does not hold 1."""
+        return self.low is not None and not self.low <= 1 <= self.high
 
     @property
     def different(self) -> bool:
-        known = self.low is not None and self.p is not None
-        return known and not self.low <= 1 <= self.high and self.p < 1 - LEVEL
+        return self.beyond and self.p is not None and self.p < 1 - LEVEL
 
 
 def welch(x: np.ndarray, y: np.ndarray) -> Difference:
@@ -175,29 +180,32 @@ def holm(several: list[Comparison]) -> list[Comparison]:
         against = max(against, 1)
         few = several[i].low is None or several[i].least * against >= 1 - LEVEL
         more = needed(against) if few and several[i].least else 0
-        out[i] = replace(several[i], p=float(p), needed=more)
+        out[i] = replace(several[i], p=float(p), needed=more, among=len(at))
     return out
 
 
 def sentence(one: str, other: str, c: Comparison, more_is_faster: bool, of: str = "samples") -> str:
     """What a comparison says, in words; `of` is what its values are."""
-    if c.needed:
-        return f"{one} and {other}: too few {of} to tell; {c.needed} of each would do."
+    few = f"too few {of} to tell; {c.needed} of each would do."
+    if not c.beyond and c.needed:
+        return f"{one} and {other}: {few}"
     if c.p is None or c.low is None:
         return f"{one} and {other}: too few {of} for a comparison."
     p = "p < 0.001" if c.p < 0.001 else f"p = {c.p:.3f}"
     ratio, low, high = c.ratio, c.low, c.high
-    if not c.different:
-        # An interval is of one comparison, p of all.
-        alone = (
-            "" if low <= 1 <= high else "; the interval alone, of one comparison, does not hold 1"
-        )
+    if not c.beyond:
         return (
             f"Between {one} and {other} no difference is shown: ratio {ratio:.2f} "
-            f"({low:.2f} to {high:.2f}), {p}{alone}."
+            f"({low:.2f} to {high:.2f}), {p}."
         )
     if (ratio > 1) != more_is_faster:
         one, other = other, one
     if ratio < 1:
         ratio, low, high = 1 / ratio, 1 / high, 1 / low
-    return f"{one} is {ratio:.3g} ({low:.3g} to {high:.3g}) times faster than {other}, {p}."
+    times = f"{ratio:.3g} ({low:.3g} to {high:.3g})"
+    if c.different:
+        return f"{one} is {times} times faster than {other}, {p}."
+    # The interval is of one comparison, p of all.
+    among = f"among {c.among:,} comparisons" if c.among > 1 else "of so few values"
+    said = f"{one} is faster than {other} by a ratio of {times}, which is not certain {among} ({p})"
+    return f"{said}: {few}" if c.needed else f"{said}."

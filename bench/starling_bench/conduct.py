@@ -305,7 +305,7 @@ class Conductor:
             cpus=self._placement(sequence), bundling=sequence.bundling,
             hosts=network.describe([f.host for f in sequence.federate], self.hosts),
             tests={str(n): t.model_dump() for n, t in tests.items()},
-            round_of=execution.round_of,
+            round_of=execution.round_of, sequence_of=sequence.sequence_of,
         )  # fmt: skip
         for number in store.done(sequence.name, execution.name):
             del tests[number]

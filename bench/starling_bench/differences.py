@@ -1,7 +1,8 @@
 """What the samples of a run say: which is faster, test by test, and how sure that is.
 
-Compared are tests that differ in one thing only, by the values of their samples. All p values of a
-report are corrected together.
+Compared are tests of one sequence of the file that differ in one thing only, by the values of their
+samples: an RTI's with those of RTIs that took turns with it. The comparisons of one question in one
+sequence are a family, whose p values are corrected together; what is left out is in none.
 """
 
 import re
@@ -29,13 +30,30 @@ class Difference:
     other: str
     found: compare.Comparison
     more_is_faster: bool
-    doubt: str = ""  # why the values say little
+    doubt: str = ""  # why the values say little: it is left out
     of: str = "samples"  # what its values are
     apart: bool = False  # rounds of which all of the one were run before the other's first
+    family: tuple[str, str] = ("", "")  # the sequence in the file, and the question
+    tests: frozenset[tuple] = frozenset()  # all of both
 
     @property
     def different(self) -> bool:
         return self.found.different and not self.doubt
+
+    @property
+    def faster(self) -> float:
+        """How many times as fast the one is as the other."""
+        return self.found.ratio if self.more_is_faster else 1 / self.found.ratio
+
+    @property
+    def outcome(self) -> str:
+        """One of OUTCOMES."""
+        if self.doubt:
+            return "left out"
+        if not self.found.beyond:
+            return "not told"
+        way = "faster" if self.faster > 1 else "slower"
+        return way if self.different else f"{way}, not certain"
 
     @property
     def sentence(self) -> str:
@@ -48,12 +66,11 @@ class Difference:
 _APART = "They were run one after the other: what drifted between them counts, too."
 
 
-def measured_so(s: dict) -> str:
-    """How a test was measured, which only tests that were measured alike share: of one sample
-    packets alone say something, and a call that is counted has no time to speak of."""
-    if s["setting"]["samples"] == 1:
-        return s["sequence"]
-    return "counted" if s["sequence"].startswith("counted") else ""
+# How the one may come out beside the other; not told: no difference is shown, or there are too few
+# values.
+OUTCOMES = (
+    "faster", "slower", "faster, not certain", "slower, not certain", "not told", "left out",
+)  # fmt: skip
 
 
 def on(s: dict) -> str:
@@ -67,14 +84,42 @@ def rti_of(s: dict) -> str:
     return f"{name} ({s['rti']})" if name and s["rti"] else name or on(s)
 
 
+def rti_in(s: dict) -> str:
+    """The RTI's name in the file; what has none there is named by its sequence."""
+    return s.get("setting", {}).get("rti") or on(s)
+
+
+def sequence_of(s: dict) -> str:
+    """The sequence in the file, which those of all its RTIs and other places are of. Runs from
+    before that was kept have its name before the RTI's."""
+    if of := s.get("sequence_of"):
+        return of
+    rti = s.get("setting", {}).get("rti")
+    found = rti and re.search(rf"\.{re.escape(rti)}(?=\.|$)", s["sequence"])
+    return s["sequence"][: found.start()] if found else s["sequence"]
+
+
+def by_sequence(summaries: list[dict]) -> dict[str, list[dict]]:
+    """The tests of each sequence in the file."""
+    found: dict[str, list[dict]] = {}
+    for s in summaries:
+        found.setdefault(sequence_of(s), []).append(s)
+    return found
+
+
 @dataclass(frozen=True)
 class Question:
-    """What is compared: its name in a test, the variables that may differ beside it, and what must
-    be the same all the same."""
+    """What is compared in each sequence of a file: its name in a test, the variables that may
+    differ beside it, what must be the same all the same, and what the question is of."""
 
     name: Callable[[dict], str]
     apart: frozenset[str] = frozenset()
     within: Callable[[dict], str] = lambda s: ""
+    title: str = "RTIs"
+
+
+# RTIs of one sequence, which took turns.
+RTIS = Question(rti_in)
 
 
 def differences(study: Study, rows: list[dict], summaries: list[dict]) -> list[Difference]:
@@ -111,16 +156,24 @@ def _differences(
     for number, row in enumerate(rows):
         spans.setdefault(key_of(row), [number, number])[1] = number
     found = [d for q in questions for d in _answers(study, q, samples, summaries, spans)]
-    corrected = compare.holm([d.found for d in found])
-    return [replace(d, found=c) for d, c in zip(found, corrected, strict=True)]
+    families: dict[tuple[str, str], list[int]] = {}
+    for n, d in enumerate(found):
+        if not d.doubt:
+            families.setdefault(d.family, []).append(n)
+    for of in families.values():
+        corrected = compare.holm([found[n].found for n in of])
+        for n, c in zip(of, corrected, strict=True):
+            found[n] = replace(found[n], found=c)
+    return found
 
 
 def too_few(
     study: Study, sequences: list[Sequence], hosts: dict[str, Host]
 ) -> tuple[str, str] | None:
-    """Where tests have too few samples, or rounds, for the comparisons that a report makes: what,
-    and what to do. Nothing is known yet of their values: below four no test of them can show
-    anything, with more it hangs on whether they look normal."""
+    """Where tests have too few samples, or rounds, for the comparisons of a family that a report
+    makes: what, and what to do, of the family that lacks most. Nothing is known yet of their
+    values: below four no test of them can show anything, with more it hangs on whether they look
+    normal."""
     planned: dict[tuple, dict] = {}
     counts: Counter = Counter()
     rounds = set()
@@ -131,6 +184,7 @@ def too_few(
                 s = study.planned(test) | {
                     "sequence": sequence.name, "execution": pooled or execution.name,
                     "test": number, "pair": 1, "rti": "", "bundling": sequence.bundling,
+                    "sequence_of": sequence.sequence_of,
                     "sender": sequence.pair[0].sender, "receiver": sequence.pair[0].receiver,
                     "hosts": describe([f.host for f in sequence.federate], hosts),
                     "cpus": str(sequence.cpus or ""), "setting": test.model_dump(),
@@ -139,20 +193,24 @@ def too_few(
                 planned[key_of(s)] = s
                 counts[key_of(s)] += 1 if pooled else test.samples
                 rounds |= {key_of(s)} if pooled else set()
-    found = [pair for question in study.questions
-             for pair in _pairs(study, question, list(planned.values()))]  # fmt: skip
-    if not found:
+    families: dict[tuple[str, str], list[_Pair]] = {}
+    for question in study.questions:
+        for pair in _pairs(study, question, list(planned.values())):
+            families.setdefault(pair.family, []).append(pair)
+    worst: tuple[int, int, int, str] | None = None  # how many lack, and are there, of what size
+    for found in families.values():
+        needed = compare.needed(len(found))
+        for pair in found:
+            for keys in (pair.one_keys, pair.other_keys):
+                there = sum(counts[key] for key in keys)
+                of = "rounds" if keys <= rounds else "samples"
+                if there < needed and (worst is None or needed - there > worst[0]):
+                    worst = needed - there, there, len(found), of
+    if worst is None:
         return None
-    needed = compare.needed(len(found))
-    least, of = needed, "samples"
-    for pair in found:
-        for keys in (pair.one_keys, pair.other_keys):
-            if (n := sum(counts[key] for key in keys)) < least:
-                least, of = n, "rounds" if keys <= rounds else "samples"
-    if least == needed:
-        return None
-    what = f"too few {of} ({least}) for {len(found):,} comparisons to show a difference"
-    return f"{what}, unless they look normal", f"take {needed} {of} or more, or fewer tests"
+    lack, there, size, of = worst
+    what = f"too few {of} ({there}) for {size:,} comparisons to show a difference"
+    return f"{what}, unless they look normal", f"take {there + lack} {of} or more, or fewer tests"
 
 
 @dataclass(frozen=True)
@@ -160,6 +218,7 @@ class _Pair:
     """What is compared: two names within a group of tests, and the tests of each."""
 
     title: str
+    family: tuple[str, str]
     group: list[dict]
     one: str
     other: str
@@ -169,17 +228,19 @@ class _Pair:
 
 def _pairs(study: Study, question: Question, summaries: list[dict]) -> Iterator[_Pair]:
     """All that a question compares, of tests that were run or of planned ones."""
-    groups: dict[str, list[dict]] = {}
-    for title, group in study.variables.alike(summaries, question.apart).items():
-        for s in group:
-            named = ", ".join(part for part in (title, question.within(s)) if part)
-            groups.setdefault(named, []).append(s)
-    for title, group in groups.items():
-        keys: dict[str, dict[tuple, None]] = {}
-        for s in group:
-            keys.setdefault(question.name(s), {})[key_of(s)] = None
-        for one, other in combinations(keys, 2):
-            yield _Pair(title, group, one, other, set(keys[one]), set(keys[other]))
+    for sequence, of in by_sequence(summaries).items():
+        groups: dict[str, list[dict]] = {}
+        for title, group in study.variables.alike(of, question.apart).items():
+            for s in group:
+                named = ", ".join(part for part in (title, question.within(s)) if part)
+                groups.setdefault(named, []).append(s)
+        for title, group in groups.items():
+            keys: dict[str, dict[tuple, None]] = {}
+            for s in group:
+                keys.setdefault(question.name(s), {})[key_of(s)] = None
+            for one, other in combinations(keys, 2):
+                own = set(keys[one]), set(keys[other])
+                yield _Pair(title, (sequence, question.title), group, one, other, *own)
 
 
 def _answers(
@@ -202,6 +263,7 @@ def _answers(
         yield Difference(
             pair.title, pair.one, pair.other, compare.compare(x, y),
             study.more_is_faster(pair.group[0]), next(filter(None, doubts), ""), of, apart,
+            pair.family, frozenset(pair.one_keys | pair.other_keys),
         )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -126,6 +126,23 @@ async def wait(
         if quiet < WINDOWS and clock() >= end:
             return False
     return True
+
+
+def around(shares: list[float | None]) -> list[bool]:
+    """Of samples in the order of measurement: which can't tell themselves what others did, but of
+    the two beside it that can one was disturbed."""
+
+    def last_known(of: Iterable[float | None]) -> Iterator[bool]:
+        busy = False
+        for share in of:
+            busy = busy if share is None else share >= BUSY
+            yield busy
+
+    before, behind = list(last_known(shares)), list(last_known(reversed(shares)))[::-1]
+    return [
+        share is None and (one or other)
+        for share, one, other in zip(shares, before, behind, strict=True)
+    ]
 
 
 def note(shares: list[float | None]) -> list[str]:

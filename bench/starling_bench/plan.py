@@ -152,6 +152,12 @@ class Sequence(Placed, Generic[Tests]):
     federate: Annotated[list[Federate], Field(min_length=2)]
     pair: Annotated[list[Pair], Field(min_length=1)]
     execution: Annotated[list[Execution[Tests]], Field(min_length=1)]
+    _of: str = PrivateAttr("")
+
+    @property
+    def sequence_of(self) -> str:
+        """Its name in the file, which it shares with those of the same table at other places."""
+        return self._of or self.name
 
     def taken(self, spec: Spec) -> list[Pair]:
         """The pairs that take part in some of the tests that `spec` stands for."""
@@ -558,7 +564,9 @@ def _places(sequence: Sequence, known: dict[str, NamedRti]) -> list[Sequence]:
             update["federate"] = [_placed_at(f, layout) for f in sequence.federate]
             update["cpus"] = layout.cpus or sequence.cpus
         update |= {"name": ".".join([sequence.name, *words]), "execution": executions}
-        found.append(sequence.model_copy(update=update))
+        one = sequence.model_copy(update=update)
+        one._of = sequence.name
+        found.append(one)
     return found
 
 

@@ -1,10 +1,9 @@
-"""Rates of samples: those over too soon to tell one, and which test was best."""
+"""Rates of samples, and which say little: over too soon to tell one, or disturbed."""
 
-from collections.abc import Callable
+import math
 from dataclasses import asdict
 
 from . import stats
-from .differences import on
 from .idle import BUSY
 
 # A delay of a scheduler's turn, a few ms, must be a small part of a sample that is to tell a rate;
@@ -46,6 +45,12 @@ def doubt(of: dict, least_s: float = SPAN_MIN_S) -> str:
         return f"too short to tell (below {least_s * 1e3:.0f} ms a sample): take more updates"
     if 2 * of["busy"] >= of["samples"] if "busy" in of else _busy(of):
         return f"disturbed by other programs ({BUSY:.0%} of the CPUs or more): end these"
+    # What can't be known is not taken for quiet where those around were not.
+    if 2 * (of.get("busy", 0) + of.get("unjudged", 0)) >= of.get("samples", math.inf):
+        return (
+            "not known whether disturbed by other programs, as samples around them were: end "
+            "these, or take more updates"
+        )
     return ""
 
 
@@ -63,45 +68,3 @@ def summary(rows: list[dict], one_way: bool) -> dict:
         "callbacks_hz": stats.spread([row["rate_hz"] for row in rows]).mean,
         "mb_per_s": asdict(stats.spread(mb, rounds)),
     }
-
-
-def named(s: dict) -> str:
-    """On what a test ran, and what of it was lost: figures are of what came."""
-    return f"{on(s)} ({s['lost'] / s['sent']:.2g} of it lost)" if s.get("lost") else on(s)
-
-
-def _hz(s: dict) -> float:
-    return s["rate_hz"]["mean"]
-
-
-def _by_rti(group: list[dict], worth: Callable[[dict], float]) -> list[tuple[str, float]]:
-    """What each RTI's tests are worth, one with the other: who is in more sequences has no more
-    tries than others."""
-    own: dict[str, list[dict]] = {}
-    for s in group:
-        own.setdefault(s.get("setting", {}).get("rti") or on(s), []).append(s)
-    return [
-        (
-            named(of[0]) if len(of) == 1 else f"{name}, {len(of)} tests one with the other",
-            sum(map(worth, of)) / len(of),
-        )
-        for name, of in own.items()
-    ]
-
-
-def best(
-    group: list[dict], doubted: Callable[[dict], str] = doubt,
-    worth: Callable[[dict], float] = _hz, more_is_better: bool = True,
-    said: Callable[[float], str] = lambda hz: f"{hz:,.0f} updates/s",
-) -> str:  # fmt: skip
-    """Of tests that are alike the RTI with the best mean, and that; of which ones it can't be told,
-    as they may be better."""
-    not_told = {on(s): why for s in group if (why := doubted(s))}
-    told = _by_rti([s for s in group if not doubted(s)], worth)
-    if not told:
-        return next(iter(not_told.values()))
-    name, value = (max if more_is_better else min)(told, key=lambda one: one[1])
-    found = f"{name}, {said(value)}"
-    for why in dict.fromkeys(not_told.values()):
-        found += f"; {', '.join(where for where, of in not_told.items() if of == why)}: {why}"
-    return found

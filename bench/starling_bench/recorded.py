@@ -54,6 +54,7 @@ class _Execution(_Lax):
     tests: dict[_Number, _Test] = {}
     pairs: int = 1
     round_of: str = ""
+    sequence_of: str = ""
     adapter: str = ""
     cpus: str = ""
     hosts: str = ""

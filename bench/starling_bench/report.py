@@ -19,9 +19,10 @@ import matplotlib.pyplot as plt
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from . import anova, svg
-from .differences import Difference, differences, in_order, key_of, on, sample_values
+from .differences import in_order, key_of, on, sample_values
 from .errors import cannot
 from .outside import fresh_file
+from .parts import STYLE, part, with_contents
 from .rti import RAW
 from .store import Store
 from .study import Study
@@ -34,6 +35,8 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#
 _MARKERS = "osD^vPX*<>p"
 # More than these make a page too heavy; the tables have them all.
 _DISTRIBUTIONS_MAX = 10
+# Parts with more lines are folded.
+_LONG = 20
 # What a figure has across, in pixels of a page.
 _COLUMNS = 500
 plt.rcParams.update(
@@ -79,7 +82,7 @@ td.said{white-space:normal;min-width:4em}td.setting{white-space:normal;overflow-
 .scroll{overflow:visible;background:none}table,.tests{font-size:7.5px}
 th,td,.tests th,.tests td{padding:.15em .3em}
 th,td.t,.t td{white-space:normal;overflow-wrap:anywhere}
-figure,tr{break-inside:avoid}details>*{display:block}}
+figure,tr{break-inside:avoid}}
 """
 
 
@@ -93,23 +96,26 @@ def write(store: Store, title: str, body: list[str]) -> None:
     """Writes report.html into the store's directory: the study's part, then what every report
     has."""
     run = store.run
-    every = [
-        f"<h1>{escape(title)}</h1>",
+    begin = (
+        f"<h1>{escape(title)}</h1>"
         f"<p>{escape(', '.join(filter(None, [run.get('tsf'), run['started'], *versions(store)])))}"
-        "</p>",
+        "</p>"
+    )
+    every = [
         *body,
         "<h2>Machine</h2>", pairs_table(run["machine"] | _clock(store) | _manager(store)),
         *_libraries(store), *_hosts(store),
     ]  # fmt: skip
     if "tsf_text" in run:
-        every += ["<h2>Test sequence file</h2>", f"<pre>{escape(run['tsf_text'])}</pre>"]
+        every.append(part("Test sequence file", f"<pre>{escape(run['tsf_text'])}</pre>", True))
     text, sheet = svg.compact("".join(every))
+    text, contents = with_contents(text)
     store.write(
         "report.html",
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}{sheet}</style></head>"
-        f"<body>{text}</body></html>\n",
+        f"<title>{escape(title)}</title><style>{_STYLE}{STYLE}{sheet}</style></head>"
+        f"<body>{begin}{contents}{text}</body></html>\n",
     )
 
 
@@ -148,23 +154,11 @@ def ways(summaries: list[dict], best_effort: Callable[[dict], bool]) -> list[str
         line = (on(s), s["execution"], pair, s["way"] or "not known: nobody could be asked", mark)
         found[line] = found.get(line, 0) + 1
     head = ("RTI", "execution", "pair", "way", "", "tests")
-    return [
-        "<h2>Ways that data took</h2>",
-        text_table(head, [(*k, str(n)) for k, n in found.items()]),
-    ]
+    table = text_table(head, [(*k, str(n)) for k, n in found.items()])
+    return [part("Ways that data took", table, len(found) > _LONG)]
 
 
 # ---- comparisons
-
-_COMPARED = (
-    "The logarithms of the sample means or rates of tests that differ in "
-    "one thing only; the ratio is that of the first named to the second. Welch's t where both look "
-    "normal (Shapiro-Wilk, 5 %), else Mann-Whitney with Hodges and Lehmann's estimate; p values "
-    "are Holm's over all lines; nothing is called different while its interval holds 1, nor where "
-    "so few values could show nothing. Effect: Cliff's delta, from -1 (all smaller) to 1 (all "
-    "larger)."
-)
-
 
 _ONE_AFTER_ANOTHER = (
     "Not all tests were run to and fro: what drifted between them counts as a difference."
@@ -194,14 +188,6 @@ _NO_BLOCKS = (
     "effect of what they differ in."
 )
 _LEFT_OUT = "with what two variables make together: too many for these samples"
-
-
-def comparisons(store: Store, summaries: list[dict]) -> list[str]:
-    """What differs, with the method; nothing where there is nothing to compare."""
-    found = differences(store.study, store.samples(), summaries)
-    if not found:
-        return []
-    return ["<h2>Comparisons</h2>", f"<p>{_COMPARED} {order(store)}</p>", comparison_table(found)]
 
 
 def order(store: Store) -> str:
@@ -268,7 +254,7 @@ def analysis(store: Store, summaries: list[dict]) -> list[str]:
         return []
     head = ("test", "variable", "share of squares", "degrees", "F", "p", "from, to", "ratio")
     said = f"<p>{_ANALYSED} {_order(store)}</p>"
-    return ["<h2>Analysis of variance</h2>", said, text_table(head, lines)]
+    return [part("Analysis of variance", said + text_table(head, lines), len(lines) > _LONG)]
 
 
 def _order(store: Store) -> str:
@@ -408,33 +394,6 @@ def by_rti(
     return text_table((*head, *columns), lines)
 
 
-def fastest(variables: Variables, summaries: list[dict], best: Callable[[list[dict]], str]) -> str:
-    """Where several RTIs ran the same test: which was best, and how good."""
-    lines = []
-    for title, group in variables.alike(summaries).items():
-        if len({on(s) for s in group}) > 1:
-            lines.append(f"<li>{escape(title)}: {escape(best(group))}</li>")
-    return f"<p>Best mean per test:</p><ul>{''.join(lines)}</ul>" if lines else ""
-
-
-def comparison_table(found: list[Difference]) -> str:
-    """What differs, in words, with the figures behind the sentence."""
-    head = ("test", "result", "ratio", "95 % interval", "p (Holm)", "effect", "method")
-    cells = "".join(f'<th class="t">{h}</th>' for h in head)
-    lines = [f"<tr>{cells}</tr>"]
-    for d in found:
-        c = d.found
-        p = "-" if c.p is None else "&lt; 0.001" if c.p < 0.001 else f"{c.p:.3f}"
-        told = escape(d.sentence)
-        values = (
-            escape(d.test), f"<b>{told}</b>" if d.different else told, f"{c.ratio:.3g}",
-            interval(c.low, c.high, lambda v: f"{v:.3g}"), p, f"{c.effect:+.2f}", escape(c.method),
-        )  # fmt: skip
-        cells = "".join(f'<td class="t said">{v}</td>' for v in values)
-        lines.append(f"<tr>{cells}</tr>")
-    return f'<div class="scroll"><table>{"".join(lines)}</table></div>'
-
-
 # ---- tables
 
 
@@ -468,7 +427,7 @@ def _libraries(store: Store) -> list[str]:
         for name, checksum in e.get("libraries", {}).items()
     }
     table = text_table(("RTI", "library", "SHA-256"), list(found))
-    return ["<h2>Libraries</h2>", table] if found else []
+    return [part("Libraries", table, True)] if found else []
 
 
 def _hosts(store: Store) -> list[str]:

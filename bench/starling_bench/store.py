@@ -97,6 +97,7 @@ class Store:
         self._claim: identity.Claim | None = None
         self._known: dict[tuple, tuple[int, dict]] = {}  # summaries, and of how many rows
         self._samples_of: tuple[int, dict] = (-1, {})  # tests; of how many rows
+        self._perhaps: tuple[int, dict] = (-1, {})  # disturbed samples of tests; of how many rows
         self._told: set[tuple] = set()  # samples that were added
         self._tails: dict[int, tuple] = {}  # of each pair what is being written
         self._left_out: dict[tuple, list[int]] = {}  # samples of tests, and why
@@ -386,7 +387,8 @@ class Store:
                 summary = self.study.summarize(self, rows, setting)
                 self._known[sequence, execution, test, pair] = len(rows), summary
             more = {
-                key: record.get(key, "") for key in ("rti", "adapter", "cpus", "bundling", "hosts")
+                key: record.get(key, "")
+                for key in ("rti", "adapter", "cpus", "bundling", "hosts", "sequence_of")
             }
             more["pairs"] = setting.get("pairs") or record.get("pairs", 1)
             more["setting"] = setting
@@ -416,6 +418,20 @@ class Store:
                 found.setdefault(key, {}).setdefault(row["execution"], []).append(row["sample"])
             self._samples_of = len(self.rows), found
         return found
+
+    def perhaps_disturbed(self, of: dict) -> int:
+        """How many samples of a test and pair, as its summary names it, were over too soon to tell
+        what other programs did, while the last or the next that can tell was disturbed."""
+        count, found = self._perhaps
+        if count != len(self.rows):
+            pools, found = self._pools(), {}
+            around = idle.around([row.get("others_cpu") for row in self.rows])
+            for row, perhaps in zip(self.rows, around, strict=True):
+                at = (row["sequence"], row["execution"])
+                key = (row["sequence"], pools.get(at, row["execution"]), row["test"], row["pair"])
+                found[key] = found.get(key, 0) + perhaps
+            self._perhaps = len(self.rows), found
+        return found.get((of["sequence"], of["execution"], of["test"], of["pair"]), 0)
 
     def raw_path(self, sequence: str, execution: str, test: int, pair: int) -> Path:
         """Where the federates save them."""
@@ -484,7 +500,7 @@ class Store:
         if first and not whole:
             raise first  # nothing is there of any
         self.rows = kept
-        self._samples_of = (-1, {})
+        self._samples_of = self._perhaps = (-1, {})
         self._known.clear()
 
     # ---- files

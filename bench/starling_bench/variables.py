@@ -4,6 +4,7 @@ A figure shows one of them along its axis; every other one is held at a stated v
 distinguishes the lines. Tables show those that differ and say above what all tests share.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,6 +19,11 @@ class Variable:
     axis: bool = False  # a number that a figure may have along its axis
     line: bool = False  # distinguishes the lines of a figure
     always: bool = False  # shown in tables even if it is the same everywhere
+
+    def said(self, s: dict) -> str:
+        """Its value in words."""
+        value = self.value(s)
+        return "any" if value in (None, "") else self.text(value)
 
 
 def setting(key: str) -> Callable[[dict], object]:
@@ -49,6 +55,10 @@ BETWEEN = (
         "bundling", lambda s: s.get("bundling", True), lambda v: "on" if v else "off", line=True
     ),
 )
+
+
+# Their values need no title.
+_SPEAKING = frozenset({"test", "loop", PAIR.title, "sequence"})
 
 
 @dataclass
@@ -84,7 +94,57 @@ class Variables:
             for v in self.every
             if v not in shown and v.value(first) not in (None, "")
         }
-        return shared, [{v.title: v.text(v.value(s)) for v in shown} for s in summaries]
+        return shared, [{v.title: v.said(s) for v in shown} for s in summaries]
+
+    def shared(self, summaries: list[dict]) -> dict[str, str]:
+        """What all share beside where they ran, in words by title; a value that was not given
+        where it might be is any."""
+        differing = self.differing(summaries)
+        return {
+            v.title: v.said(summaries[0])
+            for v in self.every
+            if v not in differing and v.title not in self.where
+            and v.value(summaries[0]) is not None
+        }  # fmt: skip
+
+    def usual(self, summaries: list[dict]) -> dict[str, object]:
+        """Of numbers that differ the value that most of these have."""
+        return {
+            v.title: Counter(v.value(s) for s in summaries).most_common(1)[0][0]
+            for v in self.differing(summaries)
+            if v.axis
+        }
+
+    def told(self, summaries: list[dict], usual: dict[str, object]) -> str:
+        """What all share beside where they ran, and what is usual, in words; a value that was not
+        given where it might be is any."""
+        differing = self.differing(summaries)
+        shared = "; ".join(
+            f"{v.title} {v.said(summaries[0])}"
+            for v in self.every
+            if v not in differing and v.title not in self.where
+            and v.value(summaries[0]) is not None
+        )  # fmt: skip
+        if len(summaries) == 1 or not usual:
+            return f"All: {shared}." if shared else ""
+        text = {v.title: v.text for v in self.every}
+        most = "; ".join(f"{k} {text[k](v)}" for k, v in usual.items())
+        return f"All: {shared}. Where it is not said: {most}." if shared else f"Usual: {most}."
+
+    def named(self, summaries: list[dict], usual: dict[str, object]) -> Callable[[dict], str]:
+        """How one of these is told from the others, beside by where it ran and by what is usual;
+        between whom, where that differs."""
+        beside = self.where - {PAIR.title}
+        apart = [v for v in self.differing(summaries) if v.title not in beside]
+
+        def name(s: dict) -> str:
+            return ", ".join(
+                v.said(s) if v.title in _SPEAKING else f"{v.title} {v.said(s)}"
+                for v in apart
+                if not (v.title in usual and v.value(s) == usual[v.title])
+            )
+
+        return name
 
     def curves(self, summaries: list[dict]) -> list[Curve]:
         """One for each variable with several values; no line joins unlike points."""
@@ -117,7 +177,7 @@ class Variables:
 
     def name_of(self, s: dict, variables: list[Variable]) -> str:
         """A line's name: what distinguishes it."""
-        return ", ".join(v.text(v.value(s)) for v in variables) or self._name(s)
+        return ", ".join(v.said(s) for v in variables) or self._name(s)
 
     def alike(
         self, summaries: list[dict], apart: frozenset[str] = frozenset()
@@ -125,12 +185,14 @@ class Variables:
         """Groups of the tests that differ in nothing but where and on what they ran, and the
         variables of these titles."""
         shown = [v for v in self.every if v.title not in self.where | apart]
-        titles = [v for v in shown if v.always or v in self.differing(summaries)]
+        differing = self.differing(summaries)
+        titles = [v for v in shown if v.title == "test" or v in differing]
         groups: dict[tuple, list[dict]] = {}
         for s in summaries:
             groups.setdefault(tuple(v.value(s) for v in shown), []).append(s)
         out = {}
         for group in groups.values():
-            texts = [(v.title, v.text(v.value(group[0]))) for v in titles]
-            out[", ".join(t if k == "test" else f"{k} {t}" for k, t in texts)] = group
+            texts = [(v.title, v.said(group[0])) for v in titles]
+            title = ", ".join(t if k == "test" else f"{k} {t}" for k, t in texts)
+            out[title or self._name(group[0])] = group
         return out

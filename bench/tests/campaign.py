@@ -30,7 +30,7 @@ def campaign(directory: Path, name: str = "campaign-root.tsf.toml", scale: float
                 cpus=str(sequence.cpus or ""),
                 hosts=network.describe([f.host for f in sequence.federate], hosts),
                 tests={str(n): t.model_dump() for n, t in tests.items()},
-                round_of=execution.round_of,
+                round_of=execution.round_of, sequence_of=sequence.sequence_of,
             )  # fmt: skip
             record["rti"] = sequence.rti.name or sequence.rti.adapter
             folder = store.execution_directory(sequence.name, execution.name)

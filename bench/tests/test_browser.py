@@ -58,6 +58,49 @@ def test_nothing_overflows(page, width):
     assert page.ask(WIDE) == []
 
 
+# Each part that is folded: its title, and whether its content is shown.
+FOLDED = """[...document.querySelectorAll('details.part')].map(e => [
+    e.querySelector('h2').innerText, e.querySelector('.in').checkVisibility(
+        {contentVisibilityAuto: true})])"""
+
+
+def test_the_contents_lead_to_each_part_and_open_it(page, results):
+    page.look(1280)
+    page.open(results / "report.html")
+    links = page.ask(
+        "[...document.querySelectorAll('.contents a')].map(e => [e.innerText, e.hash])"
+    )
+    assert [name for name, _ in links] == page.ask(
+        "[...document.querySelectorAll('h2')].map(e => e.innerText)"
+    )
+    assert "Which RTI is faster" not in dict(links)  # there is but one
+    folded = page.ask(FOLDED)
+    assert len(folded) > 2 and not any(shown for _, shown in folded)
+    for name, _ in folded:
+        page.ask(f"location.hash = {json.dumps(dict(links)[name])}")
+        page.ask("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+        assert [name, True] in page.ask(FOLDED), name
+    page.open(results / "report.html")
+    page.look(1280, media="print")
+    assert all(shown for _, shown in page.ask(FOLDED))
+    page.look(1280)
+
+
+def test_a_rows_name_stays_in_sight(wide):
+    """However far a table is scrolled."""
+    wide.look(390)
+    for n in range(wide.ask("document.querySelectorAll('.scroll').length")):
+        left = wide.ask(f"""(() => {{
+            const box = document.querySelectorAll('.scroll')[{n}];
+            box.scrollLeft = 1e6;
+            const cell = box.querySelector('tr:last-child > :first-child');
+            return [cell.getBoundingClientRect().left - box.getBoundingClientRect().left,
+                    cell.offsetWidth / innerWidth];
+        }})()""")
+        assert abs(left[0]) < 1 and left[1] < 0.5
+        wide.ask(f"document.querySelectorAll('.scroll')[{n}].scrollLeft = 0")
+
+
 def test_the_page_complains_of_nothing(page, results):
     page.look(1280)
     page.open(results / "report.html")
@@ -112,9 +155,14 @@ def test_texts_can_be_read_on_either_ground(page, dark):
         assert contrast >= 4.5, selector
 
 
+# Parts that are folded are shown.
+OPEN = "document.querySelectorAll('details').forEach(e => { e.open = true; })"
+
+
 def test_every_series_is_in_its_figure(page, results):
     """As many lines as the data have, and on each as many markers as points."""
     page.look(1280)
+    page.ask(OPEN)
     summaries = json.loads((results / "summary.json").read_text())
     found = dict(
         page.ask("""[...document.querySelectorAll('figure svg')].map(svg => [

@@ -1,7 +1,9 @@
 """Comparisons against published examples, and how often they are wrong."""
 
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -95,11 +97,18 @@ def test_what_is_not_shown_is_not_said():
     found = compare.compare([1.0, 1.1], [2.0, 2.1])
     assert compare.sentence("A", "B", found, False).endswith("too few samples for a comparison.")
     assert not compare.compare([1.0], [2.0]).different
-    # An interval that contradicts a p value of many comparisons is told apart from it.
-    found = compare.Comparison(0.28, 0.15, 0.35, 0.2, "", -1)
-    assert compare.sentence("A", "B", found, False).endswith(
-        "p = 0.200; the interval alone, of one comparison, does not hold 1."
+
+
+def test_what_is_not_certain_is_told_with_its_ratio():
+    """An interval that is beyond 1, which is of one comparison, and a p value of many."""
+    found = compare.Comparison(0.28, 0.15, 0.35, 0.2, "", -1, among=40)
+    assert not found.different
+    assert compare.sentence("A", "B", found, False) == (
+        "A is faster than B by a ratio of 3.57 (2.86 to 6.67), which is not certain among 40 "
+        "comparisons (p = 0.200)."
     )
+    assert compare.sentence("A", "B", found, True).startswith("B is faster than A by a ratio of")
+    assert "no difference" not in compare.sentence("A", "B", found, True)
 
 
 def test_of_many_samples_not_all_differences_are_kept(monkeypatch):
@@ -128,7 +137,9 @@ def test_where_so_few_samples_can_show_nothing_it_says_how_many_would(count, nee
     said = {compare.sentence("A", "B", c, False) for c in several}
     assert {c.needed for c in several} == {needed}
     if needed:
-        assert said == {f"A and B: too few samples to tell; {needed} of each would do."}
+        (one,) = said
+        assert one.startswith("A is faster than B by a ratio of 29.8 (3.33 to 99), which is not")
+        assert one.endswith(f": too few samples to tell; {needed} of each would do.")
         near = [1 + n / 100 for n in range(needed - 1)]
         enough = [*near, 9.0], [*(30 * v for v in near), 300.0]
         several = compare.holm([compare.compare(*enough)] * count)
@@ -179,11 +190,16 @@ def test_check_counts_the_comparisons_that_a_report_makes(tmp_path, name):
         spec.samples = 1
     what, _ = too_few(STUDY, file.sequence, {host.name: host for host in file.host})
     store = campaign(tmp_path / "out", f"{name}.tsf.toml", 0.01)
-    made = differences(STUDY, store.samples(), store.summaries())
-    count = len(made)
-    assert f" for {count:,} comparisons" in what
-    if name == "hosts":  # six tests on three RTIs, 3 loops and 2 kinds on each: of each placement
-        assert count == 2 * (6 * 3 + 3 * 2 * 3 + 3 * 3)
+    families = Counter(d.family for d in differences(STUDY, store.samples(), store.summaries()))
+    assert re.search(r" for ([\d,]+) comparisons", what)[1] in {f"{n:,}" for n in families.values()}
+    if name == "hosts":  # of each placement, which is a sequence, six tests on three RTIs
+        for placement in ("one-cpu", "two-cpus"):
+            assert families[placement, "RTIs"] == 6 * 3
+            assert families[placement, "loops of one RTI"] == 3 * 2 * 3
+            assert families[placement, "objects and interactions"] == 3 * 3
+        assert len(families) == 2 * 3
+    if name == "two-systems":  # one sequence: what differs in hosts is alike in nothing
+        assert families["systems", "RTIs"] == 3 * 6
 
 
 def test_each_line_says_what_its_values_are():
@@ -194,6 +210,7 @@ def test_each_line_says_what_its_values_are():
             row = sample(sequence, "rel", n, 10) | {"rtt_mean_ms": 1.0 + n}
             row |= {"bytes": 8 if in_rounds else 100, "test": 1 if in_rounds else 2}
             made.append(row | ({"round": f"rel.{n}"} if in_rounds else {}))
-    summaries = [r | {"rti": "", "setting": {}} for r in made if r["sample"] == 0]
+    summaries = [r | {"rti": "", "setting": {}, "sequence_of": "s"} for r in made
+                 if r["sample"] == 0]  # fmt: skip
     found = differences(STUDY, made, summaries)
     assert {(d.one, d.of) for d in found} == {("a", "rounds"), ("c", "samples")}

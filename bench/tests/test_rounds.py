@@ -35,7 +35,7 @@ def store(tmp_path):
             way = {"sender": "m", "receiver": "s", "by": f"way of {name}", "reliable": True}
             store.begin(
                 sequence, name, adapter=sequence, tests={"1": {"samples": SAMPLES}}, pairs=1,
-                state="done", round_of="rel", ways={"1": [way]},
+                state="done", round_of="rel", ways={"1": [way]}, sequence_of="s",
             )  # fmt: skip
             blocks = []
             for n in range(1, SAMPLES + 1):
@@ -113,7 +113,7 @@ def test_reports_and_summaries_name_no_round_but_the_rows_keep_theirs(store):
     assert "2 tests, 60 messages sent" in page
     # Both lines of the one figure by percentile, no four.
     shown = page[page.index("<h2>Percentiles") : page.index("<h2>Comparisons")]
-    assert shown.count("<details") == 1
+    assert shown.count("<details open>") == 1 and "<details>" not in shown
     summaries = json.loads((store.directory / "summary.json").read_text())
     assert [s["execution"] for s in summaries] == ["rel", "rel"]
     with (store.directory / "results.csv").open() as file:

@@ -1,9 +1,11 @@
 """Samples that were over too soon to tell a rate: what can't be is no headline."""
 
+import re
+
 import pytest
 from runs import FOM, text
 
-from starling_bench import plan
+from starling_bench import answers, plan
 from starling_bench.differences import differences
 from starling_bench.store import Store
 from starling_bench.studies.rtibm import STUDY, figures, rows
@@ -24,11 +26,25 @@ def sample(rti: str, number: int, send_s: float, receive_s: float, received: int
 def run(tmp_path, tcp: tuple[float, float], starling: tuple[float, float], received: int) -> Store:
     store = Store.create(tmp_path / "out", STUDY, {"tsf": "t", "tsf_text": "", "notes": []})
     for rti, spans in (("tcp", tcp), ("starling", starling)):
-        store.begin(rti, "e", adapter=rti, tests={"1": {"samples": 5}}, pairs=1, state="done")
+        store.begin(rti, "e", adapter=rti, tests={"1": {"samples": 5}}, pairs=1, state="done",
+                    sequence_of="s")  # fmt: skip
         for n in range(1, 6):
             near = [s * (1 + n / 100) for s in spans]
             store.rows.append(sample(rti, n, *near, received))
     return store
+
+
+def best(page: str) -> str:
+    """What a report says of the fastest in each test."""
+    return page[page.index("Best mean") :].partition("<h2>")[0]
+
+
+def fastest(summaries: list[dict]) -> list[str]:
+    """The cells of the only test's row, as texts."""
+    (row,) = re.findall(
+        "<tr>(<td.*?)</tr>", "".join(answers.fastest(STUDY, [], summaries, figures._figure))
+    )
+    return [re.sub("<.*?>", "", cell) for cell in re.findall("<td.*?>(.*?)</td>", row)][1:]
 
 
 def test_a_receiver_that_drains_a_buffer_is_as_fast_as_it_was_sent_to():
@@ -54,10 +70,9 @@ def test_short_samples_are_doubtful_wherever_they_are_told(tmp_path):
     )
     figures.write(store, summaries)
     page = (tmp_path / "out" / "report.html").read_text()
-    verdict = page[page.index('class="verdict') : page.index("Best mean")]
+    verdict = page[page.index('class="verdict') : page.index("<h2>")]
     assert "The rates of 2 are too short to tell" in verdict
-    best = page[page.index("Best mean") : page.index("<h2>")]
-    assert "updates/s" not in best and "too short to tell" in best
+    assert "updates/s" not in best(page) and "all: too short to tell" in best(page)
     assert page.count('class="doubt"') >= 2 * 7 and "Hollow: too short to tell (below 10 ms" in page
     assert " times faster" not in page
 
@@ -84,22 +99,21 @@ def test_what_others_disturbed_takes_part_in_no_verdict(tmp_path, disturbed, dou
     assert [bool(rows.doubt(row)) for row in store.rows] == [n < disturbed for n in range(10)]
     (found,) = differences(STUDY, store.samples(), [tcp, starling])
     assert found.different != doubtful
-    assert figures._best([tcp, starling]).endswith(said) == doubtful
+    assert fastest([tcp, starling])[-1] == (f"tcp: {said}" if doubtful else "")
 
 
 def test_what_is_too_short_to_tell_takes_the_best_from_nobody_else(tmp_path):
     """But may be better."""
     store = run(tmp_path, (0.40, 0.41), (0.37, 0.38), 100_000)
-    store.begin("shm", "e", adapter="shm", tests={"1": {"samples": 5}}, pairs=1, state="done")
+    store.begin("shm", "e", adapter="shm", tests={"1": {"samples": 5}}, pairs=1, state="done",
+                sequence_of="s")  # fmt: skip
     store.rows += [sample("shm", n, 9e-3, 9e-3, 100_000) for n in range(1, 6)]
     tcp, starling, shm = store.summaries()
-    assert (
-        figures._best([tcp, starling]) == f"starling, {starling['rate_hz']['mean']:,.0f} updates/s"
-    )
-    assert figures._best([tcp, shm, starling]) == (
-        f"{figures._best([tcp, starling])}; shm: {rows.doubt(shm)}"
-    )
-    assert figures._best([shm]) == rows.doubt(shm)
+    rate = f"{starling['rate_hz']['mean']:,.0f} updates/s"
+    assert fastest([tcp, starling])[:3] == ["starling", rate, "tcp"]
+    assert fastest([tcp, shm, starling])[:3] == ["starling", rate, "tcp"]
+    assert fastest([tcp, shm, starling])[-1] == f"shm: {rows.doubt(shm)}"
+    assert answers.fastest(STUDY, [], [shm], figures._figure) == []
     said = {
         (d.one, d.other): bool(d.doubt)
         for d in differences(STUDY, store.rows, [tcp, starling, shm])
@@ -134,10 +148,12 @@ def test_check_is_cautious_where_updates_are_few(tmp_path, updates, kind, few):
 
 def test_who_lost_some_is_not_the_best_without_a_word():
     """Round trips and rates are of what came."""
-    some = {"lost": 1000, "received": 1000}
-    row = sample("udp", 1, 0.4, 0.5) | some | {"transport": "best_effort"}
-    found = rows.summarize([row], [], 0.1) | {"rti": "", "sequence": "udp"}
-    assert figures._best([found]).startswith("udp (0.5 of it lost), ")
-    trips = found | {"kind": "RTOL", "rtt_ms": {"mean": 0.01}}
-    assert figures._best([trips]) == "udp (0.5 of it lost), 0.0100 ms"
-    assert figures._best([trips | {"lost": 0}]) == "udp, 0.0100 ms"
+    row = sample("udp", 1, 0.4, 0.5) | {"lost": 1000, "received": 1000}
+    row |= {"transport": "best_effort"}
+    found = rows.summarize([row], [], 0.1) | {"rti": "", "sequence": "udp", "sequence_of": "s"}
+    other = found | {"sequence": "other", "rate_hz": {"mean": 1.0}, "lost": 0}
+    other["rtt_ms"] = {"mean": 0.02}
+    assert fastest([found, other])[0] == "udp (0.5 of it lost)"
+    trips = [s | {"kind": "RTOL", "rtt_ms": s["rtt_ms"] or {"mean": 0.01}} for s in (found, other)]
+    assert fastest(trips)[:2] == ["udp (0.5 of it lost)", "0.0100 ms"]
+    assert fastest([trips[0] | {"lost": 0}, trips[1]])[:2] == ["udp", "0.0100 ms"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_short import sample
+from test_short import best, fastest, sample
 
 from starling_bench import loops, report
 from starling_bench.differences import differences
@@ -20,7 +20,8 @@ def run(directory, means_ms: dict[str, float], loop: int = 1, trips: int = TRIPS
                "kind": "RTOL", "types": 1, "instances": 1, "buffers": 1, "buffer_bytes": 8,
                "queued_bytes_max": 65536, "queued_updates_max": 1000} | more  # fmt: skip
     for rti, mean in means_ms.items():
-        store.begin(rti, "e", adapter=rti, tests={"1": setting}, pairs=1, state="done")
+        store.begin(rti, "e", adapter=rti, tests={"1": setting}, pairs=1, state="done",
+                    sequence_of="s")  # fmt: skip
         path = store.raw_path(rti, "e", 1, 1)
         path.parent.mkdir(parents=True, exist_ok=True)
         blocks = []
@@ -48,8 +49,7 @@ def test_an_rti_that_keeps_the_ticks_minimum_is_no_slower(tmp_path):
     assert not found.different and found.sentence == f"keeps and returns: {said}."
     shown = page(store)
     assert "times faster" not in shown
-    best = shown[shown.index("Best mean") : shown.index("<h2>")]
-    assert " ms" not in best and "the tick" in best
+    assert " ms<" not in best(shown) and "all: the tick" in best(shown)
     assert "The round trips of 2 are the tick" in shown
     assert "Hollow: the tick" in shown[shown.index("Every sample over time") :]
 
@@ -140,16 +140,17 @@ def test_round_trips_over_too_soon_are_doubtful(tmp_path):
 def test_a_test_of_which_nothing_came_back_is_told(tmp_path):
     """It has no figure, but stands in the table, and the others' best is a time."""
     store = run(tmp_path / "out", {"one": 0.05}, loop=3)
+    store.rows = [row | {"others_cpu": 0.0} for row in store.rows]
     store.begin("none", "e", adapter="udp", tests=store.run["executions"][0]["tests"], pairs=1,
-                state="done")  # fmt: skip
+                state="done", sequence_of="s")  # fmt: skip
     # Whatever else speaks against it.
     nothing = {"others_cpu": 1.0, "kind": "RTOL", "loop": 3, "received": 0, "lost": TRIPS,
                "rate_hz": 0.0, "rtt_mean_ms": None}  # fmt: skip
     store.rows += [sample("none", n, 1.0, 1.0, TRIPS) | nothing for n in range(1, 6)]
     shown = page(store)
     assert "The round trips of 1 are all lost." in shown
-    best = shown[shown.index("Best mean") : shown.index("<h2>")]
-    assert "one, 0.0515 ms; none: all lost" in best
+    assert "<b>one</b>" in best(shown) and ">0.0515 ms<" in best(shown)
+    assert ">none: all lost<" in best(shown)
     table = shown[shown.index("<h2>Round trip") : shown.index("<h2>Ways")]
     (line,) = (row for row in table.split("<tr>") if ">none<" in row)
     assert f">{5 * TRIPS:,}<" in line and line.count('title="all lost"') == 12
@@ -160,17 +161,16 @@ def test_captions_say_each_doubt_once():
     assert report._hollow(["", ""]) == ""
 
 
-def test_who_is_in_more_sequences_has_no_more_tries():
+def test_who_ran_it_more_often_has_no_more_tries():
     """The best of several tests of one RTI is not its figure."""
 
-    def one(sequence: str, rti: str, mean: float) -> dict:
-        return {
-            "sequence": sequence, "rti": "", "sent": 1, "lost": 0, "rtt_ms": {"mean": mean},
-            "setting": {"rti": rti}, "loop": 3, "short": 0, "samples": 5, "kind": "RTOL",
+    def one(execution: str, rti: str, mean: float) -> dict:
+        return sample(f"s.{rti}", 1, 1.0, 1.0) | {
+            "rti": "", "execution": execution, "sequence_of": "s", "rtt_ms": {"mean": mean},
+            "setting": {"rti": rti}, "loop": 3, "short": 0, "busy": 0, "samples": 5, "lost": 0,
+            "kind": "RTOL",
         }  # fmt: skip
 
-    group = [one("series.a", "a", 0.2), one("pairs.a", "a", 0.02), one("series.b", "b", 0.1)]
-    assert figures._best(group) == "series.b, 0.100 ms"
-    assert figures._best([group[0], one("pairs.a", "a", 0.1), one("series.b", "b", 0.2)]) == (
-        "a, 2 tests one with the other, 0.150 ms"
-    )
+    group = [one("e", "a", 0.2), one("f", "a", 0.02), one("e", "b", 0.1)]
+    assert fastest(group)[:2] == ["b", "0.100 ms"]
+    assert fastest([group[0], one("f", "a", 0.1), one("e", "b", 0.2)])[:2] == ["a", "0.150 ms"]

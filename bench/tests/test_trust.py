@@ -13,6 +13,7 @@ from runs import text
 from test_altered import GIVEN, made
 from test_manager import manage, sequence
 from test_rounds import sample as trips
+from test_short import best as best_of
 from test_short import run, sample
 
 from starling_bench import cells, commands, follow, plan, report, rti, stats, store
@@ -82,7 +83,7 @@ def judged(of: Store) -> tuple[str, str]:
     figures.write(of, summaries)
     page = (of.directory / "report.html").read_text()
     assert "times faster" not in page
-    return found.doubt, page[page.index("Best mean") : page.index("<h2>")]
+    return found.doubt, best_of(page)
 
 
 def test_who_brought_nothing_in_a_sample_wins_nothing(tmp_path):
@@ -92,14 +93,14 @@ def test_who_brought_nothing_in_a_sample_wins_nothing(tmp_path):
     of.rows = [row | {"transport": "best_effort"} for row in of.rows]
     doubt, best = judged(of)
     assert doubt == "of samples of which some brought nothing"
-    assert "tcp, " in best and f"starling: {doubt}" in best
+    assert "<b>tcp</b>" in best and f">starling: {doubt}<" in best
     assert [s["nothing"] for s in of.summaries()] == [0, 1]
 
 
 def test_who_lost_reliable_messages_wins_nothing(tmp_path):
     doubt, best = judged(altered(tmp_path, lambda n: n == 2, received=50_000, lost=50_000))
     assert doubt == "of an RTI that lost reliable messages"
-    assert "tcp, " in best and f"starling: {doubt}" in best
+    assert "<b>tcp</b>" in best and f">starling: {doubt}<" in best
     # Of best effort that is no fault: the loss stands beside.
     lossy = sample("udp", 1, 0.4, 0.5) | {"lost": 5, "transport": "best_effort"}
     assert rows.doubt(lossy) == "" and rows.doubt(lossy | {"transport": "reliable"}) == doubt
@@ -159,7 +160,7 @@ def test_rounds_that_took_no_turns_are_told(tmp_path, order):
     made = in_rounds(list(order))
     summaries = [
         rows.summarize([r for r in made if r["sequence"] == name], [], 0.1) | {
-            "rti": "", "setting": {}}
+            "rti": "", "setting": {}, "sequence_of": "s"}
         for name in "ab"
     ]  # fmt: skip
     (found,) = differences(STUDY, made, summaries)

@@ -1,6 +1,6 @@
 """How a test is called, and the variables by which tests differ."""
 
-from ...differences import WHERE, Question, on
+from ...differences import RTIS, WHERE
 from ...variables import PAIR, RTI, SEQUENCE, Variable, Variables
 
 
@@ -27,4 +27,4 @@ VARIABLES = Variables(
     WHERE,
     label,
 )
-QUESTIONS = (Question(on),)
+QUESTIONS = (RTIS,)

@@ -4,7 +4,7 @@ import tomllib
 from html import escape
 from pathlib import Path
 
-from ... import capture, charts, report
+from ... import answers, capture, charts, report
 from ...report import Page, plots, text_table
 from ...store import Store
 from . import analysis
@@ -43,7 +43,7 @@ def write(store: Store, summaries: list[dict]) -> None:
             for layout in ("multiple", *COMBINED) for e in (analysis.ease_of(layout),)]  # fmt: skip
     body += ["<h2>Ease of use</h2>", text_table(_EASE, rows), *_every(store, summaries)]
     body += report.ways(summaries, lambda s: s["transport"] == "best_effort")
-    body += report.comparisons(store, summaries)
+    body += answers.comparisons(store, answers.found(store, summaries))
     body += ["<h2>How this was measured</h2>", f"<p>{escape(_TEXTS['report']['method'])}</p>"]
     report.write(store, "FOM cost report", body)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import callgrind, stats
 from ...capture import Wire
-from ...differences import WHERE, Question, measured_so, on
+from ...differences import RTIS, WHERE
 from ...errors import BenchError
 from ...store import Store
 from ...study import Columns
@@ -52,7 +52,7 @@ VARIABLES = Variables(
     WHERE,
     label,
 )
-QUESTIONS = (Question(on, within=measured_so),)
+QUESTIONS = (RTIS,)
 
 
 def row(store: Store, sequence: str, execution: str, event: dict) -> dict:

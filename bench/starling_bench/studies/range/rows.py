@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from ... import clocks, oneway, phases, samples, stats, transports
-from ...differences import WHERE, Question, on
+from ...differences import RTIS, WHERE
 from ...errors import BenchError
 from ...planner import Outcome, Planning
 from ...rti import RAW
@@ -54,7 +54,7 @@ VARIABLES = Variables(
     WHERE,
     label,
 )  # fmt: skip
-QUESTIONS = (Question(on),)
+QUESTIONS = (RTIS,)
 
 
 def directory(store: Store, of: dict) -> Path:

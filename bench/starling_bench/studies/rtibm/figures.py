@@ -3,11 +3,16 @@
 from html import escape
 from pathlib import Path
 
-from ... import cells, loops, rates, report
+from ... import answers, cells, loops, parts, report
+from ...answers import Figure
+from ...differences import Difference
 from ...report import Page, band, ms, plots
 from ...store import Store
 from . import published, rows
 from .rows import VARIABLES, label
+
+# More tests than these are folded.
+_LONG = 40
 
 
 def write(store: Store, summaries: list[dict], done: bool = True) -> None:
@@ -18,21 +23,26 @@ def write(store: Store, summaries: list[dict], done: bool = True) -> None:
     came = [s for s in latency if s["rtt_ms"]]
     throughput = [s for s in summaries if s["kind"] in ("OWOT", "OWIT")]
     body = [] if done else [report.GOES_ON]
-    body += [_verdict(store, summaries), report.fastest(VARIABLES, summaries, _best)]
+    compared = answers.found(store, summaries) if done else []
+    body += [_verdict(store, summaries), *answers.overview(compared)]
+    body += answers.fastest(store.study, compared, summaries, _figure)
     body += report.notes(store)
     for title, table, of, drawn, what in (
         ("Round trip, times in ms", latency_table, latency, came, _LATENCY),
         ("One-way throughput", throughput_table, throughput, throughput, _THROUGHPUT),
     ):
         if of:
-            body += [f"<h2>{title}</h2>", table(of)]
-            body += [plots(report.curves(page, drawn, what))] if done else []
+            drawing = plots(report.curves(page, drawn, what)) if done else ""
+            body.append(parts.part(title, table(of) + drawing, len(of) > _LONG))
     if done:
-        body += _behind(store, summaries, page, came)
+        body += _behind(store, summaries, page, came, compared)
     report.write(store, "RTIBM report", body)
 
 
-def _behind(store: Store, summaries: list[dict], page: Page, latency: list[dict]) -> list[str]:
+def _behind(
+    store: Store, summaries: list[dict], page: Page, latency: list[dict],
+    compared: list[Difference],
+) -> list[str]:  # fmt: skip
     """What stands behind the tables of all tests."""
     body = report.ways(summaries, lambda s: s["transport"] == "best_effort")
     body.append(cells.carried(summaries, label))
@@ -40,7 +50,7 @@ def _behind(store: Store, summaries: list[dict], page: Page, latency: list[dict]
     if latency:
         body.append("<h2>Percentiles and distribution by test</h2>")
         body += report.distributions(page, latency)
-    body += report.comparisons(store, summaries)
+    body += answers.comparisons(store, compared)
     body += report.analysis(store, summaries)
     body += report.doubts(store, summaries)
     if store.rows:
@@ -51,7 +61,7 @@ def _behind(store: Store, summaries: list[dict], page: Page, latency: list[dict]
             [report.series(page, "Round trip, each sample", "mean ms", trips, label),
              report.series(page, "Throughput, each sample", "updates/s", others, label)]
         )  # fmt: skip
-        body += ["<h2>Every sample over time</h2>", drawn]
+        body.append(parts.part("Every sample over time", drawn, True))
     return [*body, "<h2>How this was measured</h2>", f"<p>{_METHOD}</p>"]
 
 
@@ -63,27 +73,36 @@ def _verdict(store: Store, summaries: list[dict]) -> str:
     return report.verdict(store, text, bad=reliable > 0)
 
 
-def _best(group: list[dict]) -> str:
-    """Of tests that are alike the RTI with the best mean."""
-    if not rows.latency(group[0]):
-        return rates.best(group, rows.doubt)
-    mean = lambda s: s["rtt_ms"]["mean"]  # noqa: E731
-    return rates.best(group, rows.doubt, mean, False, lambda value: f"{ms(value)} ms")
+_TRIPS = Figure(lambda s: s["rtt_ms"]["mean"], lambda value: f"{ms(value)} ms")
+_RATES = Figure(lambda s: s["rate_hz"]["mean"], lambda hz: f"{hz:,.0f} updates/s")
+
+
+def _figure(s: dict) -> Figure:
+    """By which tests of this kind are ranked."""
+    return _TRIPS if rows.latency(s) else _RATES
+
+
+# What was lost stands first: who scrolls no further has seen it.
+_COUNTS = ("sent", "received", "late")
+
+
+def _lost_first(s: dict, figures: list[str]) -> list[str]:
+    sent, received, lost, late = cells.counts(s)
+    return [lost, *figures, sent, received, late]
 
 
 def latency_table(summaries: list[dict]) -> str:
     """Round trips with percentiles."""
     lines = [
-        [*cells.counts(s), *cells.round_trips(s, rows.doubt(s), loops.rate_doubt(s))]
-        for s in summaries
+        _lost_first(s, cells.round_trips(s, rows.doubt(s), loops.rate_doubt(s))) for s in summaries
     ]
-    return report.with_setup(VARIABLES, summaries, [*cells.COUNTS, *cells.ROUND_TRIPS], lines)
+    return parts.by_test(VARIABLES, summaries, ["lost", *cells.ROUND_TRIPS, *_COUNTS], lines)
 
 
 def throughput_table(summaries: list[dict]) -> str:
     """Updates and megabytes per second."""
-    lines = [[*cells.counts(s), *cells.throughput(s, rows.doubt(s))] for s in summaries]
-    table = report.with_setup(VARIABLES, summaries, [*cells.COUNTS, *cells.RATES], lines)
+    lines = [_lost_first(s, cells.throughput(s, rows.doubt(s))) for s in summaries]
+    table = parts.by_test(VARIABLES, summaries, ["lost", *cells.RATES, *_COUNTS], lines)
     if said := dict.fromkeys(filter(None, map(rows.doubt, summaries))):
         table += f'<p class="doubt">? {escape("; or ".join(said))}.</p>'
     return table

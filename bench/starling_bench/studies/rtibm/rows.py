@@ -5,7 +5,7 @@ from dataclasses import asdict
 import numpy as np
 
 from ... import loops, rates, stats
-from ...differences import WHERE, Question, on
+from ...differences import RTIS, WHERE, Question, rti_in
 from ...plan import SWITCHES
 from ...store import Store, check_counts, check_sum
 from ...study import Columns
@@ -73,10 +73,13 @@ def _family(s: dict) -> str:
 
 # What is compared: RTIs, loops of one RTI, objects and interactions.
 QUESTIONS = (
-    Question(on),
-    Question(lambda s: f"loop V{s['loop']}", frozenset({"loop"}), on),
-    Question(_data, frozenset({"test"}), lambda s: f"{on(s)}, {_family(s)}"),
-)
+    RTIS,
+    Question(lambda s: f"loop V{s['loop']}", frozenset({"loop"}), rti_in, "loops of one RTI"),
+    Question(
+        _data, frozenset({"test"}), lambda s: f"{rti_in(s)}, {_family(s)}",
+        "objects and interactions",
+    ),
+)  # fmt: skip
 
 
 def families(summaries: list[dict]) -> dict[str, list[dict]]:

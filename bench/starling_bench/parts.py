@@ -1,0 +1,122 @@
+"""Parts of a report's page: headings, parts that are folded, the list of contents, tables whose
+rows have a name that stays in sight.
+"""
+
+import re
+from collections.abc import Iterable
+from html import escape
+
+from .differences import rti_in, sequence_of
+from .variables import Variables
+
+STYLE = """
+.contents{columns:10em;list-style:none;padding:0;margin:1em 0}.contents li{padding:.1em 0}
+h3{font-size:1em;margin:1.4em 0 0}h3+p{margin:.2em 0 0;font-size:13px}
+td.said{white-space:normal;min-width:9em}
+.part{margin-top:2em}.part>summary{cursor:pointer;border-bottom:1px solid #8884}
+.part>summary>h2{display:inline-block;border:0;margin:0}.in{scroll-margin-top:4em}
+.at{scroll-margin-top:1em}
+.scroll td:first-child,.scroll th:first-child{position:sticky;left:0;background:Canvas}
+.scroll th:first-child{background:linear-gradient(#8881,#8881)Canvas}
+.scroll td:first-child{white-space:normal;min-width:10em}
+@media screen and (max-width:600px){
+.scroll td:first-child,.scroll th:first-child{white-space:normal;min-width:7em;max-width:38vw}
+.scroll td:first-child{overflow-wrap:anywhere}}
+@media print{details::details-content{content-visibility:visible;display:block;height:auto}
+.contents{display:none}.scroll td:first-child,.scroll th:first-child{position:static}}
+"""
+
+
+def part(title: str, content: str, fold: bool) -> str:
+    """A part under its heading. One that is folded is shown when it is asked for, printed, or led
+    to from the contents."""
+    if not fold:
+        return f"<h2>{escape(title)}</h2>{content}"
+    return (
+        f'<details class="part"><summary><h2>{escape(title)}</h2></summary>'
+        f'<div class="in">{content}</div></details>'
+    )
+
+
+# Tables with more lines than these are folded, below what is said of them.
+_TABLE_MAX = 11
+
+
+def short(table: str, lines: int, of: str) -> str:
+    """A table, folded where it is long."""
+    if lines <= _TABLE_MAX:
+        return table
+    return f"<details><summary>{lines:,} {of}</summary>{table}</details>"
+
+
+def titled(title: str, *said: str) -> str:
+    """A part of a part, with what is to be known of it."""
+    words = " ".join(filter(None, said))
+    return f"<h3>{escape(title)}</h3><p>{escape(words)}</p>"
+
+
+_HEADING = re.compile(r'<h2>(.*?)</h2>(</summary><div class="in")?')
+# Fewer parts are seen at once.
+_CONTENTS_MIN = 4
+
+
+def with_contents(page: str) -> tuple[str, str]:
+    """A page whose headings can be led to, and the list of these. An anchor within a folded part
+    opens it."""
+    names: list[str] = []
+
+    def anchored(found: re.Match) -> str:
+        names.append(found[1])
+        at = f'id="part-{len(names)}"'
+        return f"{found[0]} {at}" if found[2] else f'<span class="at" {at}></span>{found[0]}'
+
+    page = _HEADING.sub(anchored, page)
+    if len(names) < _CONTENTS_MIN:
+        return page, ""
+    items = (f'<li><a href="#part-{n}">{name}</a></li>' for n, name in enumerate(names, 1))
+    return page, f'<ul class="contents">{"".join(items)}</ul>'
+
+
+def table(
+    head: Iterable[str], rows: Iterable[Iterable[str]], left: frozenset[int] = frozenset(),
+    said: frozenset[int] = frozenset(), kind: str = "",
+) -> str:  # fmt: skip
+    """Cells as HTML below plain heads; the first column, and those in `left` and `said`, are texts,
+    the latter long ones."""
+
+    def cell(tag: str, n: int, content: str) -> str:
+        words = ["t"] * (n in {0, *left, *said}) + ["said"] * (n in said)
+        return f'<{tag} class="{" ".join(words)}">{content}</{tag}>' if words else (
+            f"<{tag}>{content}</{tag}>"
+        )  # fmt: skip
+
+    def line(tag: str, cells: Iterable[str]) -> str:
+        return f"<tr>{''.join(cell(tag, n, content) for n, content in enumerate(cells))}</tr>"
+
+    lines = [line("th", map(escape, head)), *(line("td", row) for row in rows)]
+    named = f' class="{kind}"' if kind else ""
+    return f'<div class="scroll"><table{named}>{"".join(lines)}</table></div>'
+
+
+def by_test(
+    variables: Variables, summaries: list[dict], head: list[str], rows: list[list[str]]
+) -> str:
+    """A table for each execution of a sequence in the file: figures stand behind a test's name,
+    which is what differs there; what all tests of a table share stands above it."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for n, s in enumerate(summaries):
+        groups.setdefault((sequence_of(s), s["execution"]), []).append(n)
+    found = []
+    for (sequence, execution), numbers in groups.items():
+        of = [summaries[n] for n in numbers]
+        usual, several = variables.usual(of), len(set(map(rti_in, of))) > 1
+        named, shared = variables.named(of, usual), variables.told(of, usual)
+        on = "" if several else f"RTI: {rti_in(of[0])}."
+        found.append(titled(f"{sequence}: {execution}", on, shared))
+        lines = [
+            [escape(", ".join(filter(None, [rti_in(s) if several else "", named(s)]))
+                    or rti_in(s)), *rows[n]]
+            for n, s in zip(numbers, of, strict=True)
+        ]  # fmt: skip
+        found.append(table(["test", *head], lines, kind="tests"))
+    return "".join(found)
