@@ -550,11 +550,8 @@ def _places(sequence: Sequence, known: dict[str, NamedRti]) -> list[Sequence]:
             for n, (key, value) in enumerate(place.items())
             if len({other[n] for other in at}) > 1 or (key == "rti" and len(rtis) > 1)
         ]
-        executions = [
-            e.model_copy(update={"test": tests[e.name]})
-            for e in sequence.execution
-            if e.name in tests
-        ]
+        executions = [e.model_copy(update={"test": tests[e.name]})
+                      for e in sequence.execution if e.name in tests]  # fmt: skip
         update = {key: value for key, value in place.items() if value is not None}
         switches = {key: update.pop(key) for key in SWITCHES if key in update}
         rti = update.get("rti", sequence.rti)
