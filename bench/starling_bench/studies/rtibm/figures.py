@@ -48,8 +48,9 @@ def _behind(
     body.append(cells.carried(summaries, label))
     body += published.loops(summaries) + published.drops(summaries)
     if latency:
-        body.append("<h2>Percentiles and distribution by test</h2>")
-        body += report.distributions(page, latency)
+        drawn = "".join(report.distributions(page, latency))
+        title = "Percentiles and distribution by test"
+        body.append(parts.part(title, drawn, len(latency) > _LONG))
     body += answers.comparisons(store, compared)
     body += report.analysis(store, summaries)
     body += report.doubts(store, summaries)
