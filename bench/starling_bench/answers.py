@@ -116,7 +116,7 @@ def fastest(
                 continue
             every = [s for group in groups for s in group]
             usual = study.variables.usual([group[0] for group in groups])
-            named = study.variables.named(every, usual)
+            named = study.variables.named(every, usual, pairs=False)
             lines, first = [], Counter()
             for group in groups:
                 best, cells = _best(study, known, group, figure(group[0]))

@@ -131,10 +131,12 @@ class Variables:
         most = "; ".join(f"{k} {text[k](v)}" for k, v in usual.items())
         return f"All: {shared}. Where it is not said: {most}." if shared else f"Usual: {most}."
 
-    def named(self, summaries: list[dict], usual: dict[str, object]) -> Callable[[dict], str]:
+    def named(
+        self, summaries: list[dict], usual: dict[str, object], pairs: bool = True
+    ) -> Callable[[dict], str]:
         """How one of these is told from the others, beside by where it ran and by what is usual;
-        between whom, where that differs."""
-        beside = self.where - {PAIR.title}
+        with `pairs` between whom, where that differs."""
+        beside = self.where - ({PAIR.title} if pairs else set())
         apart = [v for v in self.differing(summaries) if v.title not in beside]
 
         def name(s: dict) -> str:
