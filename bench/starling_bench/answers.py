@@ -10,7 +10,7 @@ from statistics import median
 
 from .differences import OUTCOMES, RTIS, Difference, by_sequence, differences, key_of, rti_in
 from .parts import part, short, table, titled
-from .report import interval, order
+from .report import interval, ms, order
 from .store import Store
 from .study import Study
 
@@ -97,6 +97,10 @@ class Figure:
 
     value: Callable[[dict], float]
     words: Callable[[float], str]
+
+
+TRIPS = Figure(lambda s: s["rtt_ms"]["mean"], lambda value: f"{ms(value)} ms")
+PER_S = Figure(lambda s: s["rate_hz"]["mean"], lambda hz: f"{hz:,.0f} updates/s")
 
 
 def fastest(

@@ -9,8 +9,6 @@ from html import escape
 from .differences import key_of, on
 from .report import interval, ms, whole
 
-# Right behind the setup: who scrolls no further has seen what was lost.
-COUNTS = ("sent", "received", "lost", "late")
 ROUND_TRIPS = ("mean", "95 % interval", "Hz", "sd", "min", "mode", "p50", "p90", "p99", "p99.9",
                "p99.99", "max")  # fmt: skip
 RATES = ("updates/s", "95 % interval", "MB/s", "sd", "min", "max", "by callbacks")
@@ -21,9 +19,15 @@ def lost(s: dict) -> str:
     return f'<span class="lost">{s["lost"]:,}</span>' if s["lost"] else "0"
 
 
-def counts(s: dict) -> list[str]:
-    """Those of COUNTS."""
-    return [f"{s['sent']:,}", f"{s['received']:,}", lost(s), f"{s['late']:,}"]
+def head(figures: tuple[str, ...]) -> list[str]:
+    """Of a row, between a test's name and what else was counted: what was lost stands first, so
+    that who scrolls no further has seen it."""
+    return ["lost", *figures, "sent", "received", "late"]
+
+
+def row(s: dict, figures: list[str]) -> list[str]:
+    """What stands below that."""
+    return [lost(s), *figures, f"{s['sent']:,}", f"{s['received']:,}", f"{s['late']:,}"]
 
 
 def _doubted(figure: str, said: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from ... import answers, cells, loops, parts, report
 from ...answers import Figure
 from ...differences import Difference
-from ...report import Page, band, ms, plots
+from ...report import Page, band, plots
 from ...store import Store
 from . import published, rows
 from .rows import VARIABLES, label
@@ -74,36 +74,22 @@ def _verdict(store: Store, summaries: list[dict]) -> str:
     return report.verdict(store, text, bad=reliable > 0)
 
 
-_TRIPS = Figure(lambda s: s["rtt_ms"]["mean"], lambda value: f"{ms(value)} ms")
-_RATES = Figure(lambda s: s["rate_hz"]["mean"], lambda hz: f"{hz:,.0f} updates/s")
-
-
 def _figure(s: dict) -> Figure:
     """By which tests of this kind are ranked."""
-    return _TRIPS if rows.latency(s) else _RATES
-
-
-# What was lost stands first: who scrolls no further has seen it.
-_COUNTS = ("sent", "received", "late")
-
-
-def _lost_first(s: dict, figures: list[str]) -> list[str]:
-    sent, received, lost, late = cells.counts(s)
-    return [lost, *figures, sent, received, late]
+    return answers.TRIPS if rows.latency(s) else answers.PER_S
 
 
 def latency_table(summaries: list[dict]) -> str:
     """Round trips with percentiles."""
-    lines = [
-        _lost_first(s, cells.round_trips(s, rows.doubt(s), loops.rate_doubt(s))) for s in summaries
-    ]
-    return parts.by_test(VARIABLES, summaries, ["lost", *cells.ROUND_TRIPS, *_COUNTS], lines)
+    lines = [cells.row(s, cells.round_trips(s, rows.doubt(s), loops.rate_doubt(s)))
+             for s in summaries]  # fmt: skip
+    return parts.by_test(VARIABLES, summaries, cells.head(cells.ROUND_TRIPS), lines)
 
 
 def throughput_table(summaries: list[dict]) -> str:
     """Updates and megabytes per second."""
-    lines = [_lost_first(s, cells.throughput(s, rows.doubt(s))) for s in summaries]
-    table = parts.by_test(VARIABLES, summaries, ["lost", *cells.RATES, *_COUNTS], lines)
+    lines = [cells.row(s, cells.throughput(s, rows.doubt(s))) for s in summaries]
+    table = parts.by_test(VARIABLES, summaries, cells.head(cells.RATES), lines)
     if said := dict.fromkeys(filter(None, map(rows.doubt, summaries))):
         table += f'<p class="doubt">? {escape("; or ".join(said))}.</p>'
     return table

@@ -75,10 +75,8 @@ def _family(s: dict) -> str:
 QUESTIONS = (
     RTIS,
     Question(lambda s: f"loop V{s['loop']}", frozenset({"loop"}), rti_in, "loops of one RTI"),
-    Question(
-        _data, frozenset({"test"}), lambda s: f"{rti_in(s)}, {_family(s)}",
-        "objects and interactions",
-    ),
+    Question(_data, frozenset({"test"}), lambda s: f"{rti_in(s)}, {_family(s)}",
+             "objects and interactions"),
 )  # fmt: skip
 
 
