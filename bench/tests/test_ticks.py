@@ -95,7 +95,8 @@ def test_a_message_for_each_sleep_is_the_loops_rate(tmp_path, loop, send_s, each
     slow, or that takes much longer."""
     store = Store.create(tmp_path / "out", STUDY, {"tsf": "t", "tsf_text": "", "notes": []})
     for rti, us in (("returns", each_us), ("drains", 1)):
-        store.begin(rti, "e", adapter=rti, tests={"1": {"samples": 5}}, pairs=1, state="done")
+        store.begin(rti, "e", adapter=rti, tests={"1": {"samples": 5}}, pairs=1, state="done",
+                    sequence_of="s")  # fmt: skip
         for n in range(1, 6):
             receive_s = us * 1e-6 * 20_000 * (1 + n / 100)
             sending_s = send_s if rti == "returns" else 0.01
