@@ -8,6 +8,7 @@ import io
 import itertools
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterable
 from html import escape
 
@@ -210,27 +211,39 @@ def _rounds(store: Store) -> str:
     return _TO_AND_FRO
 
 
+def _factors(study: Study, group: list[dict]) -> dict:
+    """The variables that tests differ in, by title. Those that change together can't be told apart:
+    the first stands for all."""
+    factors, partitions = {}, set()
+    for v in _by_connection(study, study.variables.differing(group), group):
+        levels = [v.value(s) for s in group]
+        if len(set(levels) - {None}) < 2:
+            continue
+        partition = tuple(levels.index(level) for level in levels)
+        # Numbers that are all different may still be told apart, as on a scale.
+        known = partition in partitions and not v.axis
+        if v.title not in ("execution", "pair") and not known:
+            partitions.add(partition)
+            factors[v.title] = v
+    return factors
+
+
 def analysis(store: Store, summaries: list[dict]) -> list[str]:
     """Which variable makes how much, where several were varied together."""
     study = store.study
     samples = in_order(study, store.samples())
     lines = []
     for title, group in study.families(summaries).items():
-        # Pairs of a sample are not independent: they count once. Variables that change together
-        # can't be told apart: the first stands for all.
-        group = [s for s in {key_of(s): s for s in group}.values() if samples.get(key_of(s))]
-        group = [s for s in group if not study.doubt(s)]
-        factors, partitions = {}, set()
-        for v in _by_connection(study, study.variables.differing(group), group):
-            levels = [v.value(s) for s in group]
-            if len(set(levels) - {None}) < 2:
-                continue
-            partition = tuple(levels.index(level) for level in levels)
-            # Numbers that are all different may still be told apart, as on a scale.
-            known = partition in partitions and not v.axis
-            if v.title not in ("execution", "pair") and not known:
-                partitions.add(partition)
-                factors[v.title] = v
+        # Pairs of a sample are not independent: they count once.
+        every = [s for s in {key_of(s): s for s in group}.values() if samples.get(key_of(s))]
+        if len(_factors(study, every)) < 2:
+            continue
+        doubts = Counter(filter(None, map(study.doubt, every)))
+        if count := doubts.total():
+            why = "; ".join(f"{n}: {doubt}" for doubt, n in doubts.most_common())
+            lines.append((title, f"{count} of {len(every)} tests are left out: {why}", *[""] * 6))
+        group = [s for s in every if not study.doubt(s)]
+        factors = _factors(study, group)
         if len(factors) < 2:
             continue
         units = [(s, name, of) for s in group for name, of in samples[key_of(s)].items()]

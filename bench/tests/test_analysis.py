@@ -202,3 +202,14 @@ def test_executions_that_no_other_repeats_have_no_p(tmp_path):
     by = {line[0]: line for line in table(found)}
     assert by["sequence"][3:5] == ["-", "-"] and by["bytes"][4] == "&lt; 0.001"
     assert report._NO_BLOCKS in found
+
+
+def test_what_is_left_out_of_an_analysis_is_said(tmp_path):
+    points = [{"rti": rti, "buffer_bytes": size, "instances": many}
+              for rti in ("one", "other") for size in (8, 1000) for many in (1, 10)]  # fmt: skip
+    whole = page(tmp_path / "whole", blocked([points, points]))
+    assert "left out" not in whole
+    part = page(tmp_path / "part", blocked([points, points]), effects={"other": -8})
+    assert re.search(r"8 of 16 tests are left out: 8: too short to tell", part)
+    none = page(tmp_path / "none", blocked([points, points]), effects={"one": -8, "other": -8})
+    assert "16 of 16 tests are left out" in none
