@@ -162,3 +162,37 @@ def note(shares: list[float | None]) -> list[str]:
             "were over too soon to tell, or are of other hosts."
         )
     return notes
+
+
+@dataclass(frozen=True)
+class Fitness:
+    """Whether a machine was fit to measure on, and that in words."""
+
+    fit: bool
+    said: str
+
+
+def fitness(tests: Iterable[list[float | None]]) -> Fitness:
+    """Of samples with others' shares, by test: a machine was fit where most tests are known to have
+    been left alone, each in half of its samples or more; what isn't known is not taken for quiet."""
+    every = [shares for shares in tests if shares]
+    if not every:
+        return Fitness(True, "")
+    quiet = [sum(share is not None and share < BUSY for share in shares) for shares in every]
+    alone = sum(2 * n >= len(shares) for n, shares in zip(quiet, every, strict=True))
+    known = [share for shares in every for share in shares if share is not None]
+    busy, samples = len(known) - sum(quiet), sum(map(len, every))
+    counts = (
+        f"others took less than {BUSY:.0%} of the CPUs in {sum(quiet):,} of {samples:,} samples"
+    )
+    if busy:
+        counts += f", up to {max(known):.0%} in {busy:,}"
+    if unknown := samples - len(known):
+        counts += f"; of {unknown:,} it is not known"
+    if 2 * alone >= len(every):
+        return Fitness(True, f"The machine was fit: {counts}.")
+    left = f"{alone:,} of {len(every):,} tests are known to have been left alone: {counts}"
+    if busy:
+        return Fitness(False, f"The machine was not fit: {left}; end other programs and run again.")
+    return Fitness(False, f"Whether the machine was fit is not known: {left}, as they were over too "
+                   "soon to tell, or are of other hosts.")  # fmt: skip

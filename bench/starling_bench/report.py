@@ -70,6 +70,7 @@ table{border-collapse:collapse;font-size:13px;margin:.8em 0}
 th,td{padding:.25em .6em;border-bottom:1px solid #8884;text-align:right;white-space:nowrap}
 th{background:#8881;white-space:normal}td.t,th.t,.t td,.t th{text-align:left}
 .verdict{padding:.7em 1em;border-left:5px solid #2b8a3e;background:#2b8a3e1a;font-weight:600}
+.verdict.unfit{border-color:#e8a200;background:#e8a2001a}
 .verdict.bad{border-color:#c92a2a;background:#c92a2a1a}
 .note{padding:.5em 1em;border-left:5px solid #e8a200;background:#e8a2001a}
 .plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(460px,100%),1fr));gap:1em}
@@ -126,15 +127,18 @@ def versions(store: Store) -> list[str]:
 
 
 def verdict(store: Store, text: str, bad: bool) -> str:
-    """The first paragraph: counts, then what failed or ended early."""
+    """The first paragraph: counts, whether the machine was fit for them, then what failed or ended
+    early. Green is what is good on a machine that was fit."""
     failures = [e for e in store.run["executions"] if e["state"] != "done"]
     problems = [(e, n, m) for e in store.run["executions"] for n, m in e["problems"].items()]
+    machine = store.fitness()
+    text += f" {machine.said}" * bool(machine.said)
     for f in failures:
         text += f" Execution {f['sequence']}/{f['execution']} {f['state']}: {f['message']}"
     for e, number, message in problems:
         text += f" {e['sequence']}/{e['execution']}, test {number}: {message}."
-    kind = "verdict bad" if failures or problems or bad else "verdict"
-    return f'<p class="{kind}">{escape(text)}</p>'
+    state = " bad" if failures or problems or bad else "" if machine.fit else " unfit"
+    return f'<p class="verdict{state}">{escape(text)}</p>'
 
 
 def notes(store: Store) -> list[str]:

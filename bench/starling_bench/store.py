@@ -210,6 +210,14 @@ class Store:
         ]
         return idle.note([row["others_cpu"] for row in self.rows]) + left_out + self._builds()
 
+    def fitness(self) -> idle.Fitness:
+        """Whether the machine was fit to measure on, by what others did there."""
+        by_test: dict[tuple, list[float | None]] = {}
+        for row in self.samples():
+            test = row["sequence"], row["execution"], row["test"]
+            by_test.setdefault(test, []).append(row["others_cpu"])
+        return idle.fitness(by_test.values())
+
     def _builds(self) -> list[str]:
         """Sequences whose executions loaded several libraries of one name, as after a build between
         two of them."""

@@ -177,6 +177,37 @@ def test_all_pairs_of_a_sample_carry_it(monkeypatch):
     assert [row["others_cpu"] for row in rows] == [0.5, 0.5, None, None]
 
 
+QUIET, BUSY = 0.02, 0.5
+
+
+def test_a_machine_is_fit_where_most_tests_were_left_alone():
+    fit = idle.fitness([[QUIET, QUIET, None], [BUSY, QUIET], [BUSY, BUSY, QUIET]])
+    assert fit == idle.Fitness(
+        True,
+        "The machine was fit: others took less than 10% of the CPUs in 4 of 8 samples, up to 50% "
+        "in 3; of 1 it is not known.",
+    )
+    assert idle.fitness([[QUIET] * 1000]).said == (
+        "The machine was fit: others took less than 10% of the CPUs in 1,000 of 1,000 samples."
+    )
+    assert idle.fitness([]) == idle.fitness([[]]) == idle.Fitness(True, "")
+
+
+def test_a_machine_is_not_fit_where_fewer_than_half_of_the_tests_were_left_alone():
+    one = idle.fitness([[QUIET], [BUSY], [BUSY, BUSY, QUIET]])
+    assert one == idle.Fitness(
+        False,
+        "The machine was not fit: 1 of 3 tests are known to have been left alone: others took less "
+        "than 10% of the CPUs in 2 of 5 samples, up to 50% in 3; end other programs and run again.",
+    )
+    assert not idle.fitness([[BUSY]] * 4).fit
+    # What is not known is not taken for quiet.
+    unknown = idle.fitness([[None, None, QUIET], [None]])
+    assert not unknown.fit and unknown.said.startswith("Whether the machine was fit is not known: ")
+    assert "0 of 2 tests" in unknown.said and "of 3 it is not known" in unknown.said
+    assert idle.fitness([[None, QUIET], [None]]).fit
+
+
 def test_too_short_a_time_says_nothing_and_is_counted_later():
     readings = [idle.Reading(0, 0, 0), idle.Reading(SECOND // 100, SECOND // 100, 0)]
     readings.append(idle.Reading(SECOND, SECOND // 2, 0))

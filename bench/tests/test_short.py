@@ -102,6 +102,23 @@ def test_what_others_disturbed_takes_part_in_no_verdict(tmp_path, disturbed, dou
     assert fastest([tcp, starling])[-1] == (f"tcp: {said}" if doubtful else "")
 
 
+@pytest.mark.parametrize(("share", "state", "said"), [
+    (0.02, "", "The machine was fit: others took less than 10% of the CPUs in 10 of 10 samples."),
+    (0.9, " unfit", "The machine was not fit: 0 of 2 tests are known to have been left alone"),
+    (None, " unfit", "Whether the machine was fit is not known: 0 of 2 tests"),
+])  # fmt: skip
+def test_a_verdict_is_good_on_a_machine_that_was_fit_only(tmp_path, share, state, said):
+    """Whatever was lost or failed is worse."""
+    for lost, expected in ((0, state), (1, " bad")):
+        store = run(tmp_path / str(lost), (0.40, 0.41), (0.37, 0.38), 100_000)
+        store.rows = [row | {"others_cpu": share} for row in store.rows]
+        store.rows[0] |= {"lost": lost, "received": 100_000 - lost}
+        figures.write(store, store.summaries(), done=False)
+        page = (store.directory / "report.html").read_text()
+        (verdict,) = re.findall('<p class="verdict.*?</p>', page)
+        assert verdict.startswith(f'<p class="verdict{expected}">') and said in verdict
+
+
 def test_what_is_too_short_to_tell_takes_the_best_from_nobody_else(tmp_path):
     """But may be better."""
     store = run(tmp_path, (0.40, 0.41), (0.37, 0.38), 100_000)
