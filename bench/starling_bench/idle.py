@@ -173,8 +173,9 @@ class Fitness:
 
 
 def fitness(tests: Iterable[list[float | None]]) -> Fitness:
-    """Of samples with others' shares, by test: a machine was fit where most tests are known to have
-    been left alone, each in half of its samples or more; what isn't known is not taken for quiet."""
+    """Of samples with others' shares, by test: a machine was fit where half of the tests, or more,
+    are known to have been left alone, each in half of its samples or more; what isn't known is not
+    taken for quiet."""
     every = [shares for shares in tests if shares]
     if not every:
         return Fitness(True, "")
@@ -193,6 +194,8 @@ def fitness(tests: Iterable[list[float | None]]) -> Fitness:
         return Fitness(True, f"The machine was fit: {counts}.")
     left = f"{alone:,} of {len(every):,} tests are known to have been left alone: {counts}"
     if busy:
-        return Fitness(False, f"The machine was not fit: {left}; end other programs and run again.")
-    return Fitness(False, f"Whether the machine was fit is not known: {left}, as they were over too "
-                   "soon to tell, or are of other hosts.")  # fmt: skip
+        said = f"The machine was not fit: {left}; end other programs and run again."
+    else:
+        why = "they were over too soon to tell, or are of other hosts"
+        said = f"Whether the machine was fit is not known: {left}, as {why}."
+    return Fitness(False, said)

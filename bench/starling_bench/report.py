@@ -17,23 +17,22 @@ import numpy as np
 
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from . import anova, svg
 from .differences import in_order, key_of, on, sample_values
 from .errors import cannot
 from .outside import fresh_file
 from .parts import STYLE, part, with_contents
-from .rti import RAW
 from .store import Store
 from .study import Study
-from .variables import Curve, Variable, Variables
+from .variables import Variable, Variables
 
 # Okabe and Ito's colours, distinct for the colour-blind, but for their yellow, which white hides.
 # The marker tells lines apart without any.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#5d3a1a")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#5d3a1a")
 # Their number and that of the colours have no common divisor, so 88 lines all look different.
-_MARKERS = "osD^vPX*<>p"
+MARKERS = "osD^vPX*<>p"
 # More than these make a page too heavy; the tables have them all.
 _DISTRIBUTIONS_MAX = 10
 # Parts with more lines are folded.
@@ -510,6 +509,7 @@ class Page:
 
     def __init__(self, store: Store) -> None:
         self.store, self.count = store, 0
+        self.rtis: dict[str, int] = {}  # by name, in the order of their colours
         # Those of a report that had more would be taken for figures of this one.
         directory = store.directory / "figures"
         with contextlib.suppress(OSError):  # there are none
@@ -556,7 +556,7 @@ PLAIN = FuncFormatter(lambda v, _: f"{v:,.10g}")
 
 def style(index: int) -> dict:
     """Colour and marker of a line."""
-    return {"color": _COLOURS[index % len(_COLOURS)], "marker": _MARKERS[index % len(_MARKERS)]}
+    return {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}
 
 
 def shown(name: str) -> str:
@@ -568,11 +568,15 @@ def shown(name: str) -> str:
 _INSIDE_MAX, _NAME_MAX = 4, 96
 
 
+def wrapped(text: str) -> str:
+    """Words of others in as many lines as a figure is wide; two dollars make no formula."""
+    return textwrap.fill(text, _NAME_MAX).replace("$", r"\$")
+
+
 def legend(axes: plt.Axes, lines: int) -> None:
     """Names of the lines; below the axes, over the whole width, where they would cover curves."""
     handles, names = axes.get_legend_handles_labels()
-    # Names are others': two dollars make no formula.
-    names = [textwrap.fill(name, _NAME_MAX).replace("$", r"\$") for name in names]
+    names = list(map(wrapped, names))
     if lines <= _INSIDE_MAX and max(map(len, names), default=0) <= _NAME_MAX // 2:
         axes.legend(handles, names, fontsize=8)
         return
@@ -583,7 +587,7 @@ def legend(axes: plt.Axes, lines: int) -> None:
     )  # fmt: skip
 
 
-def _hollow(doubts: Iterable[str]) -> str:
+def hollow_for(doubts: Iterable[str]) -> str:
     """What points that are drawn hollow have against them; "": there are none."""
     found = list(dict.fromkeys(filter(None, doubts)))
     return f" Hollow: {'; or '.join(found)}." if found else ""
@@ -596,66 +600,9 @@ def hollow(axes: plt.Axes, points: list[tuple], index: int, gid: str | None = No
         axes.plot(*at, ls="", ms=5, mfc="white", zorder=3, gid=gid, **style(index))
 
 
-def curve_figure(
-    page: Page, curve: Curve, title: str, unit: str, low_mean_high,
-    doubt: Callable[[dict], str] | None = None,
-) -> str:  # fmt: skip
-    """A variable along the axis; `low_mean_high` gives the three values of a point, `doubt` why
-    they say little, where that is not what the study says of a test."""
-    figure, axes = plt.subplots()
-    doubt = doubt or page.store.study.doubt
-    all_doubts: list[str] = []
-    for index, (name, points) in enumerate(curve.lines.items()):
-        x = [curve.variable.value(s) for s in points]
-        raw = all(s.get("adapter") in RAW for s in points)
-        again = index // len(_COLOURS) % 2  # a colour that was there before
-        look = style(index) | {"linestyle": "--" if raw else "-." if again else "-"}
-        name = f"{name} (no RTI)" if raw else name
-        low, y, high = np.array([low_mean_high(s) for s in points], dtype=float).T
-        error = np.nan_to_num([np.maximum(y - low, 0), np.maximum(high - y, 0)])
-        bars = axes.errorbar(x, y, yerr=error, ms=5, capsize=3, label=shown(name), **look)
-        bars[0].set_gid(f"line-{index}")
-        doubts = list(map(doubt, points))
-        hollow(axes, [at for *at, said in zip(x, y, doubts, strict=True) if said], index)
-        all_doubts += doubts
-    values = sorted({curve.variable.value(s) for p in curve.lines.values() for s in p})
-    if min(values) > 0:
-        axes.set_xscale("log")
-    axes.set(title=f"{title} by {curve.variable.title}", xlabel=curve.variable.title, ylabel=unit)
-    axes.xaxis.set_major_locator(FixedLocator(values))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(PLAIN)
-    axes.yaxis.set_major_formatter(PLAIN)
-    # An interval of two or three samples can be so long that it would hide everything else.
-    highest = max(low_mean_high(s)[1] for points in curve.lines.values() for s in points)
-    longest = axes.get_ylim()[1]
-    axes.set_ylim(0, min(longest, 3 * highest) or 1)
-    legend(axes, len(curve.lines))
-    held = ", ".join(f"{k} {v}" for k, v in curve.held.items() if k not in ("tick min s",))
-    caption = f"Held: {held}."
-    every = [s for points in curve.lines.values() for s in points]
-    if plain := sorted({s["rti"] or s["adapter"] for s in every if s.get("adapter") in RAW}):
-        caption += (
-            f" Broken lines: the same loops without an RTI ({', '.join(plain)}), a raw limit of "
-            "RTIs whose data go that way, and no other's (see the ways that data took)."
-        )
-    caption += _hollow(all_doubts)
-    if longest > 3 * highest:
-        caption += " Intervals that end at the edge go on beyond it: the table has their ends."
-    if curve.left_out:
-        caption += f" {curve.left_out} tests at other values are not in this figure."
-    return page.figure(figure, caption)
-
-
 def band(key: str, *names: str) -> Callable[[dict], tuple]:
     """A figure with its interval: low, mean, high."""
     return lambda s: tuple(s[key][name] for name in names or ("low", "mean", "high"))
-
-
-def curves(page: Page, summaries: list[dict], what: tuple) -> list[str]:
-    """A figure of each kind (title, unit, `band`) per variable."""
-    drawn = page.store.study.variables.curves(summaries)
-    return [curve_figure(page, curve, *one) for curve in drawn for one in what]
 
 
 def distributions(page: Page, summaries: list[dict]) -> list[str]:
@@ -743,4 +690,4 @@ def series(
     axes.set_ylim(bottom=0)
     legend(axes, len(groups))
     caption = "RTI: " + ", ".join(versions(page.store)) + "."
-    return page.figure(figure, caption + _hollow(doubts))
+    return page.figure(figure, caption + hollow_for(doubts))

@@ -61,16 +61,6 @@ BETWEEN = (
 _SPEAKING = frozenset({"test", "loop", PAIR.title, "sequence"})
 
 
-@dataclass
-class Curve:
-    """What one figure shows: a variable along the axis and lines of comparable points."""
-
-    variable: Variable
-    held: dict[str, str]  # the values of the variables that are held
-    lines: dict[str, list[dict]]  # by name, in order of the axis
-    left_out: int  # tests at other values of those
-
-
 class Variables:
     """Those of one study. `where` names the variables that say where and on what a test ran,
     `name` is a test's name where nothing differs."""
@@ -147,35 +137,6 @@ class Variables:
             )
 
         return name
-
-    def curves(self, summaries: list[dict]) -> list[Curve]:
-        """One for each variable with several values; no line joins unlike points."""
-        found = []
-        names = [v for v in self.differing(summaries) if v.line]
-        for x in [v for v in self.differing(summaries) if v.axis]:
-            held = [v for v in self.every if v.axis and v is not x]
-            at: dict[tuple, list[dict]] = {}
-            for s in summaries:
-                at.setdefault(tuple(v.value(s) for v in held), []).append(s)
-
-            # Held where most values of the variable were measured, then where most tests were.
-            def rich(key: tuple, x=x, at=at) -> tuple:
-                return len({x.value(s) for s in at[key]}), len(at[key])
-
-            key = max(at, key=rich)
-            here = at[key]
-            if len({x.value(s) for s in here}) < 2:
-                continue
-            lines: dict[str, list[dict]] = {}
-            for s in sorted(here, key=lambda s, x=x: x.value(s)):
-                lines.setdefault(self.name_of(s, names), []).append(s)
-            # A sequence each at a value of its own shows nothing of the variable.
-            if all(len({x.value(s) for s in line}) < 2 for line in lines.values()):
-                continue
-            stated = {v.title: v.text(value) for v, value in zip(held, key, strict=True)
-                      if value is not None}  # fmt: skip
-            found.append(Curve(x, stated, lines, len(summaries) - len(here)))
-        return found
 
     def name_of(self, s: dict, variables: list[Variable]) -> str:
         """A line's name: what distinguishes it."""

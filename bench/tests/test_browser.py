@@ -5,6 +5,8 @@ import io
 import itertools
 import json
 import os
+import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from starling_bench import report
 from starling_bench.store import Store
 from starling_bench.studies.range import STUDY as RANGE
 from starling_bench.studies.range import figures as of_range
-from starling_bench.studies.rtibm.rows import VARIABLES, latency
+from starling_bench.studies.rtibm.rows import latency
 
 if os.environ.get("REQUIRE_ALL") != "1":
     pytestmark = pytest.mark.skipif(not PROGRAM, reason="there is no Chromium")
@@ -160,13 +162,15 @@ OPEN = "document.querySelectorAll('details').forEach(e => { e.open = true; })"
 
 
 def test_every_series_is_in_its_figure(page, results):
-    """As many lines as the data have, and on each as many markers as points."""
+    """As many lines as the data have, and on each as many markers as points: a series is what an
+    execution measured of a kind of test, by a transportation."""
     page.look(1280)
     page.ask(OPEN)
     summaries = json.loads((results / "summary.json").read_text())
     found = dict(
         page.ask("""[...document.querySelectorAll('figure svg')].map(svg => [
-        [...svg.querySelectorAll('text')].map(t => t.textContent).find(t => / by /.test(t)),
+        [...svg.querySelectorAll('text')].map(t => t.textContent)
+            .find(t => /^[A-Z][a-z ]* by /.test(t)),
         [...svg.querySelectorAll('g[id*="line-"]')].map(g => {
             const box = g.getBoundingClientRect();
             return box.width > 0 && box.height > 0 ? g.querySelectorAll('use').length : 0;
@@ -177,12 +181,16 @@ def test_every_series_is_in_its_figure(page, results):
         False: ("Updates per second", "Megabytes per second"),
     }
     for trips, names in titles.items():
-        curves = VARIABLES.curves([s for s in summaries if latency(s) == trips])
-        assert curves
-        for curve in curves:
-            points = [len(line) for line in curve.lines.values()]
-            for name in names:
-                assert sorted(found[f"{name} by {curve.variable.title}"]) == sorted(points)
+        series = Counter(
+            (s["sequence"], s["execution"], s["kind"], s["transport"])
+            for s in summaries
+            if latency(s) == trips
+        )
+        assert len(series) == 2  # by reliable transportation, and best effort
+        assert {s["bytes"] for s in summaries} == {8, 100}
+        for name in names:
+            assert sorted(found.pop(f"{name} by bytes")) == sorted(series.values()) == [2, 2]
+    assert not any(re.search(" by (types|instances|buffers|bytes|updates)", t or "") for t in found)
 
 
 def flows(several: bool) -> list[dict]:

@@ -158,8 +158,8 @@ def test_a_test_of_which_nothing_came_back_is_told(tmp_path):
 
 
 def test_captions_say_each_doubt_once():
-    assert report._hollow(["", "a", "b", "a"]) == " Hollow: a; or b."
-    assert report._hollow(["", ""]) == ""
+    assert report.hollow_for(["", "a", "b", "a"]) == " Hollow: a; or b."
+    assert report.hollow_for(["", ""]) == ""
 
 
 def test_who_ran_it_more_often_has_no_more_tries():

@@ -3,7 +3,7 @@
 from html import escape
 from pathlib import Path
 
-from ... import answers, cells, loops, parts, report
+from ... import answers, cells, curves, loops, parts, report
 from ...answers import Figure
 from ...differences import Difference
 from ...report import Page, band, plots
@@ -32,7 +32,7 @@ def write(store: Store, summaries: list[dict], done: bool = True) -> None:
         ("One-way throughput", throughput_table, throughput, throughput, _THROUGHPUT),
     ):
         if of:
-            drawing = plots(report.curves(page, drawn, what)) if done else ""
+            drawing = plots(curves.draw(page, drawn, what)) if done else ""
             body.append(parts.part(title, table(of) + drawing, len(of) > _LONG))
     if done:
         body += _behind(store, summaries, page, came, compared)
