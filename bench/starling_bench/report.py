@@ -672,7 +672,8 @@ def series(
     doubted: dict[str, list[tuple[int, float]]] = {}
     doubts = []
     for i, row in enumerate(rows, 1):
-        name = f"{row['sequence']}, {label(row)}" if several else label(row)
+        on = row.get("setting", {}).get("rti") or row["sequence"]
+        name = f"{on}, {label(row)}" if several else label(row)
         if (value := study.value(row)) is not None:
             groups.setdefault(name, []).append((i, value))
             if said := study.doubt(row):

@@ -41,6 +41,19 @@ def test_names_that_begin_with_an_underscore_are_in_the_legend(tmp_path):
     store.close()
 
 
+def test_samples_in_their_order_are_named_by_rti(tmp_path):
+    """In whichever of its sequences they are."""
+    store = Store.create(tmp_path / "out", STUDY, {"tsf": "t", "tsf_text": "", "notes": []})
+    for n, (name, rti) in enumerate(itertools.product(("bytes", "types"), ("a", "b"))):
+        tests = {"1": {"rti": rti}}
+        store.begin(f"{name}.{rti}", "e", adapter=rti, tests=tests, pairs=1, state="done")
+        store.rows += [sample(f"{name}.{rti}", n, 0.4, 0.5, 100_000)] * 2
+    drawn = report.series(report.Page(store), "All", "Hz", store.with_settings(), rows.label)
+    store.close()
+    names = re.findall("<text[^>]*>([^<]*OWOT[^<]*)</text>", drawn)
+    assert names == ["a, OWOT reliable", "b, OWOT reliable"]
+
+
 def test_what_no_line_varies_has_no_figure():
     """Two sequences, each at a number of updates of its own: single points say nothing of it."""
     one = {"sequence": "a", "execution": "e", "kind": "OWOT", "transport": "reliable", "loop": 1,
