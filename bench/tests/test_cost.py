@@ -67,11 +67,15 @@ def test_time_is_judged_only_where_the_plain_program_is_the_same_as_itself():
 @pytest.mark.long
 @pytest.mark.parametrize(("what", "size"), [("one way", 8), ("one way", 5_000), ("round trip", 8)])
 def test_a_message_takes_little_more_than_in_a_plain_program(what, size):
-    found = more(what, size)
-    # Who sends what is as long as that waits for room now and then, so other work adds to it.
-    if size > 8:
-        del found["sender"]
-    assert all(count <= measure.MORE["instructions"] for count in found.values()), found
+    least = dict.fromkeys(("sender", "receiver"), float("inf"))
+    # Who waits takes more, never less: what other work adds goes with another measurement.
+    for _ in range(3):
+        least = {role: min(least[role], count) for role, count in more(what, size).items()}
+        # Who sends what is as long as that waits for room now and then.
+        if all(least[role] <= measure.MORE["instructions"] for role in least
+               if size == 8 or role == "receiver"):  # fmt: skip
+            return
+    pytest.fail(f"{least}")
 
 
 PAIRS = """kind = "RTOL"

@@ -99,7 +99,7 @@ fn compressed_links_carry_the_same() {
     for turn in 0..3 {
         let numbers = turn * 300..(turn + 1) * 300;
         thread::scope(|scope| {
-            scope.spawn(|| {
+            let sending = scope.spawn(|| {
                 for number in numbers.clone() {
                     sender.send(number, [1000, 4, 100_000][number as usize % 97 % 3]);
                     if turn == 2 && number % 100 == 0 {
@@ -108,10 +108,13 @@ fn compressed_links_carry_the_same() {
                 }
                 sender.rti.evoke_callback(0.0).unwrap();
             });
-            for receiver in &receivers {
+            let hearing = receivers.each_ref().map(|receiver| {
                 let numbers = numbers.clone();
-                scope.spawn(|| receiver.hears_all(numbers));
-            }
+                scope.spawn(|| receiver.hears_all(numbers))
+            });
+            // Joined, which ThreadSanitizer sees; it does not see how a scope waits.
+            sending.join().unwrap();
+            hearing.into_iter().for_each(|h| h.join().unwrap());
         });
     }
 }
@@ -152,7 +155,7 @@ fn frames_of_any_size_arrive() {
     sender.until_direct(1);
     let sizes = [100, 9_000, 300_000, 50, 3_000_000, 70_000, 4];
     thread::scope(|scope| {
-        scope.spawn(|| {
+        let sending = scope.spawn(|| {
             for (number, size) in (0..).zip(sizes) {
                 sender.send(number, size);
             }
@@ -166,6 +169,7 @@ fn frames_of_any_size_arrive() {
             });
             assert_eq!(next, Some((number, size)));
         }
+        sending.join().unwrap();
     });
 }
 

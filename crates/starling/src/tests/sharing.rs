@@ -208,7 +208,7 @@ fn frames_larger_than_the_ring_arrive() {
     sender.until_direct(1);
     let sizes = [100, 9_000, 300_000, 50, 3_000_000, 70_000, 4];
     thread::scope(|scope| {
-        scope.spawn(|| {
+        let sending = scope.spawn(|| {
             for (number, size) in (0..).zip(sizes) {
                 sender.send(number, size);
             }
@@ -228,6 +228,7 @@ fn frames_larger_than_the_ring_arrive() {
                 assert!(kept <= BATCH_BYTES, "{kept} bytes of what was taken");
             }
         }
+        sending.join().unwrap();
     });
 }
 
