@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ... import clocks, courses, named, phases, report, samples, timers, transports
+from ... import clocks, courses, named, phases, report, rti, samples, timers, transports
 from ...cells import lost
 from ...courses import Course
 from ...differences import on
@@ -119,7 +119,7 @@ def _course(page: Page, store: Store, group: list[dict]) -> str:
     """Every line of a figure, and what all share."""
     lines = [
         Course(f"{on(s)}, {s['execution']}: {s['sender']} → {s['receiver']}",
-               rows.flow(store, s, s["setting"]), s.get("adapter") in report.RAW, s["held"] == "no")
+               rows.flow(store, s, s["setting"]), s.get("adapter") in rti.RAW, s["held"] == "no")
         for s in group
     ]  # fmt: skip
     first = group[0]
