@@ -112,8 +112,8 @@ fn nobody_waits_for_what_one_that_is_not_constrained_might_do_with_a_message() {
     assert_eq!(told(&mut f, "a"), ["timeAdvanceGrant"]);
 }
 
-#[test]
-fn one_whose_regulation_begins_beyond_the_save_is_instructed() {
+/// "ahead" is at 10, "s" and "late" are time-constrained, and all have heard so.
+fn one_ahead() -> Federation {
     let names = ["ahead", "s", "late"];
     let mut f = federation(&names);
     advance(&mut f, "ahead", 10);
@@ -122,6 +122,12 @@ fn one_whose_regulation_begins_beyond_the_save_is_instructed() {
     for name in names {
         told(&mut f, name);
     }
+    f
+}
+
+#[test]
+fn one_whose_regulation_begins_beyond_the_save_is_instructed() {
+    let mut f = one_ahead();
     save(&mut f, "s", 2);
     constrain(&mut f, "ahead");
     assert_eq!(told(&mut f, "ahead"), ["timeConstrainedEnabled", SAVE]);
@@ -140,14 +146,7 @@ fn one_whose_regulation_begins_beyond_the_save_is_instructed() {
 /// Neither by HLAlookahead (11.2) nor in `starling ps`.
 #[test]
 fn one_whose_regulation_is_held_has_no_lookahead_yet() {
-    let names = ["ahead", "s", "late"];
-    let mut f = federation(&names);
-    advance(&mut f, "ahead", 10);
-    constrain(&mut f, "s");
-    constrain(&mut f, "late");
-    for name in names {
-        told(&mut f, name);
-    }
+    let mut f = one_ahead();
     f.join("manager");
     let class = f.class("HLAmanager.HLAfederate");
     let what = ["HLAtimeRegulating", "HLAlookahead"].map(|name| {

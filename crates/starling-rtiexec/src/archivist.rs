@@ -162,10 +162,8 @@ mod tests {
 
     #[test]
     fn what_can_t_be_restored_takes_no_other_s_place() {
-        let name = format!("starling-archivist-{}", std::process::id());
-        let directory = std::env::temp_dir().join(name);
-        let _ = std::fs::remove_dir_all(&directory);
-        let store = SaveStore::new(directory.clone(), 1 << 20, 0);
+        let directory = tempfile::tempdir().unwrap();
+        let store = SaveStore::new(directory.path().join("saves"), 1 << 20, 0);
         let write = |saved: SavedFederation| {
             let task = Archive {
                 execution: 1,
@@ -185,6 +183,5 @@ mod tests {
             "{refused}"
         );
         assert_eq!(store.read("F", "L"), Ok(saved()));
-        std::fs::remove_dir_all(&directory).unwrap();
     }
 }
