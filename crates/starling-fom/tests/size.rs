@@ -5,13 +5,19 @@
 use starling_fom::{Check, Code, FomError, ObjectModel, parse, standard_model};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
-use std::sync::{Mutex, PoisonError};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// The allocator counts for the whole process: one test at a time.
-static ALONE: Mutex<()> = Mutex::new(());
+/// The allocator counts for the whole process, in which what runs tests allocates, too, where one ends and
+/// the next begins: they are one.
+#[test]
+fn memory() {
+    work_is_in_proportion_to_size();
+    what_is_too_much_is_refused_with_its_limit();
+    models_share_the_mim();
+    a_model_knows_how_much_memory_it_takes();
+}
 
 /// Merges a module, then, as another federate would, the same again.
 fn load(text: &str) -> Result<ObjectModel, FomError> {
@@ -141,9 +147,7 @@ const SHAPES: [(&str, Shape); 12] = [
     }),
 ];
 
-#[test]
 fn work_is_in_proportion_to_size() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     load(&objects("")).unwrap();
     for (shape, text) in SHAPES {
         let [small, large] = [10_000, 40_000].map(|n| {
@@ -164,9 +168,7 @@ fn work_is_in_proportion_to_size() {
     }
 }
 
-#[test]
 fn what_is_too_much_is_refused_with_its_limit() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let deep = |name: &str| {
         let open = format!("<objectClass><name>{name}</name>").repeat(100);
         open + &many(2_000, |i| {
@@ -218,9 +220,7 @@ fn what_is_too_much_is_refused_with_its_limit() {
 }
 
 /// A federation execution does not have a MIM of its own.
-#[test]
 fn models_share_the_mim() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let boat = parse(
         "m.xml",
         objects("<objectClass><name>Boat</name></objectClass>").as_bytes(),
@@ -244,9 +244,7 @@ fn models_share_the_mim() {
 }
 
 /// What a model says that it takes is what it takes, so that a budget for models is one for memory.
-#[test]
 fn a_model_knows_how_much_memory_it_takes() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     assert!(standard_model().memory_bytes() < 10_000);
     let heirs: Shape = |n| {
         let all = many(n / 20, attribute)
