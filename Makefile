@@ -295,7 +295,7 @@ $(addprefix range-,$(RANGES)): range-%: setup-bench venv range
 	    --out $(BUILD)/bench/range-$*-$(shell date +%Y%m%d-%H%M%S)
 
 # What a run shows is committed by `make keep-range RUN=build/bench/range-ten-...`, one after the other.
-# It is looked at before it takes the place of the last.
+# It is looked at before it takes the place of the last. PICTURE=5 keeps the report's fifth figure for pages to show.
 keep-range keep-fomcost keep-ec1: venv
 	rm -rf $(BUILD)/bench/kept
 	$(VENV)/bin/python bench/keep_study.py "$(RUN)" $(BUILD)/bench/kept
@@ -362,7 +362,7 @@ rtibm-figures: setup-bench venv bmfed standin limits
 keep-rtibm:
 	@[ -e "$(RUN)/report.html" ] || { echo "RUN=$(RUN): there is no report.html" >&2; exit 1; }
 	rm -rf $(BUILD)/bench/kept
-	$(VENV)/bin/python bench/keep.py $(RUN) $(BUILD)/bench/kept $(wildcard $(FIGURES))
+	PICTURE=$(or $(PICTURE),9) $(VENV)/bin/python bench/keep.py $(RUN) $(BUILD)/bench/kept $(wildcard $(FIGURES))
 	KEPT=$(abspath $(BUILD)/bench/kept) $(VENV)/bin/pytest -q bench/tests/test_campaign_kept.py
 	rm -rf docs/reports/rtibm
 	mkdir -p docs/reports

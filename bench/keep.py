@@ -1,11 +1,13 @@
 """Copies what is committed of a run: its report and summaries, other files that are named, and of
 run.json what tells how each execution ended, without folders of this machine. All are of one
-commit, or nothing is copied.
+commit, or nothing is copied. One of its figures, which PICTURE numbers, is kept as picture.svg, so
+that a page can show it.
 
-    python bench/keep.py RUN TO [FILE...]
+    PICTURE=9 python bench/keep.py RUN TO [FILE...]
 """
 
 import json
+import os
 import re
 import shutil
 import sys
@@ -47,6 +49,17 @@ def commit(said: str, where: Path) -> str:
     return found[1]
 
 
+def picture(run: Path) -> dict[str, bytes]:
+    """By its name; nothing of a run without figures."""
+    said = os.environ.get("PICTURE", "1")
+    figure = run / "figures" / f"{int(said):03}.svg" if said.isdecimal() else Path()
+    if figure.is_file():
+        return {"picture.svg": figure.read_bytes()}
+    if figure.parent.is_dir() and "PICTURE" in os.environ:
+        sys.exit(f"keep: PICTURE='{said}': {run} has no figure of that number")
+    return {}
+
+
 def main(run: Path, to: Path, *more: str) -> None:
     """Copies them into a new directory. Other files begin with their commit, which is the run's."""
     kept = about(run)
@@ -63,6 +76,8 @@ def main(run: Path, to: Path, *more: str) -> None:
     to.mkdir(parents=True, exist_ok=True)
     for file in [*(run / name for name in SUMMARIES), *map(Path, more)]:
         shutil.copy(file, to)
+    for name, data in picture(run).items():
+        (to / name).write_bytes(data)
     (to / "run.json").write_text(json.dumps(kept, indent=1) + "\n")
 
 

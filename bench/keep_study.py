@@ -4,9 +4,9 @@
 bench/keep_study.py build/bench/STUDY[-NAME]-DATE-TIME [TO]   (no NAME: "campaign"; no TO:
 docs/reports)
 
-report.html as it is; summary.json (its numbers to six digits), run.json and what federates
-counted (facts) packed. What did not end well, is of no commit or too large, is refused. Folders of
-this tree are as they are in it.
+report.html as it is, and one figure (see keep.py); summary.json (its numbers to six digits),
+run.json and what federates counted (facts) packed. What did not end well, is of no commit or too
+large, is refused. Folders of this tree are as they are in it.
 """
 
 import gzip
@@ -49,6 +49,7 @@ def kept(run: Path) -> dict[str, bytes]:
     packed |= {"facts.json": json.dumps(facts)} if facts else {}
     ours = {name: text.replace(f"{TREE}/", "").encode() for name, text in packed.items()}
     files = {f"{name}.gz": gzip.compress(data, mtime=0) for name, data in ours.items()}
+    files |= keep.picture(run)
     return files | {"report.html": _text(run / "report.html").replace(f"{TREE}/", "").encode()}
 
 

@@ -83,9 +83,12 @@ def test_a_run_is_kept_packed_and_without_this_machines_folders(tmp_path):
     (run / "summary.json").write_text("[]")
     (run / "report.html").write_text(f"<p>{tmp_path}/x.xml")
     (run / "s" / "e" / "facts_test1_f1.json").write_text('{"memory_kb": [1, 2]}')
+    (run / "figures").mkdir()
+    (run / "figures" / "001.svg").write_text("<svg/>")
     assert keeps(tmp_path, run)[0] == 0
     to = tmp_path / "docs" / "reports" / "range" / "ten"
     assert (to / "report.html").read_text() == "<p>x.xml"
+    assert (to / "picture.svg").read_text() == "<svg/>"
     assert json.loads(gzip.decompress((to / "run.json.gz").read_bytes()))["tsf_text"] == (
         'fom = "x.xml"'
     )
