@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from . import live
-from .commands import guarded
+from .console import guarded
 from .errors import USAGE, BenchError
 from .identity import Run
 from .rti import Rti, adapter_for

@@ -49,6 +49,44 @@ class Factor:
         return self.levels
 
 
+def make(
+    study: Study, base: Path, out: Path, vary: list[str], hold: list[str], *, runs: int,
+    resolution: int, surface: bool, centres: int, blocks: int | None, seed: int | None,
+) -> str:  # fmt: skip
+    """Draws the design that options ask for, and writes it; what it is, in words."""
+    drawn = random.randrange(2**32) if seed is None else seed
+    factors = [factor(text) for text in vary]
+    count = blocks or blocks_for(study, base, factors)
+    held = {f.name: f.levels[0] for f in map(factor, hold)}
+    if sum(map(bool, (runs, resolution, surface))) > 1:
+        what = "--runs, --resolution and --surface are designs of their own"
+        raise BenchError("STL-DES-006", what, do="give one of them", exit_code=USAGE)
+    correlation = ""
+    if runs:
+        each, most = latin_hypercube(factors, runs, drawn, count)
+        kind, correlation = "Latin hypercube", f", largest correlation of two factors {most:.2f}"
+    else:
+        points, kind = _regular(factors, resolution, surface)
+        each = [points] * count
+    kind += f", {len(each[0])} runs in each block, seed {drawn}{correlation}"
+    if without := [f.name for f in factors if centres and len(f.centre) > 1]:
+        kind += f", {centres} centre points at each level of {' and '.join(without)}"
+    ordered = list(in_blocks(each, factors, centres, drawn))
+    write(study, base, out, ordered, held, kind, drawn)
+    tests = sum(len(block) for block in ordered)
+    return f"{out}: {tests} tests in {count} blocks; {kind}"
+
+
+def _regular(factors: list[Factor], resolution: int, surface: bool) -> tuple[list[Point], str]:
+    """A design whose points are the same in each block, and its name."""
+    if resolution:
+        points, found = fractional_factorial(factors, resolution)
+        return points, f"fractional factorial of resolution {found}"
+    if surface:
+        return response_surface(factors), "response surface"
+    return full_factorial(factors), "full factorial"
+
+
 def factor(text: str) -> Factor:
     """FIELD=A,B,C (levels) or FIELD=LOW..HIGH (whole numbers, on a logarithmic scale)."""
     name, equals, given = text.partition("=")

@@ -15,8 +15,11 @@ from typing import Annotated
 
 import typer
 
-from . import commands, tables
+from . import tables
+from .commands import RtiRoot
+from .console import guarded
 from .errors import USAGE, BenchError
+from .running import Running
 from .store import Store
 from .study import Study
 
@@ -56,7 +59,7 @@ def command(study: Study, app: typer.Typer, planning: Planning) -> None:
         ],
         program: Annotated[str, typer.Option(f"--{study.program}")] = study.program,
         adapter: Annotated[str, typer.Option(help="starling, generic, tcp ...")] = "starling",
-        rti_root: commands.RtiRoot = None,
+        rti_root: RtiRoot = None,
         from_: Annotated[str, typer.Option("--from", help="A [[host]] of --hosts.")] = "",
         to: Annotated[str, typer.Option(help="A [[host]] of --hosts.")] = "",
         hosts: Annotated[Path | None, typer.Option(help="File with [[host]] tables.")] = None,
@@ -90,10 +93,10 @@ def command(study: Study, app: typer.Typer, planning: Planning) -> None:
                 file, out = Path(directory) / "plan.tsf.toml", Path(directory) / "out"
                 file.write_text("\n".join(lines) + "\n", encoding="utf-8")
                 with contextlib.redirect_stdout(io.StringIO()):
-                    code = commands.conduct(
-                        study, file, out, idle_wait_s=0, program=program, rti_root=rti_root,
+                    code = Running(
+                        study, file, out, program=program, rti_root=rti_root, idle_wait_s=0,
                         report=False,
-                    )  # fmt: skip
+                    ).run()  # fmt: skip
                 store, names = Store.load(out, study), list(settings)
                 outcomes = [
                     planning.outcome(store, s, names[int(s["sequence"].split(".")[0][1:])], share)
@@ -109,7 +112,7 @@ def command(study: Study, app: typer.Typer, planning: Planning) -> None:
                 typer.echo(f"  with {line}")
             return 0 if of and all(fits(o, share) for o in of) else 1
 
-        raise typer.Exit(commands.guarded(do))
+        raise typer.Exit(guarded(do))
 
 
 def _kinds(hosts: Path, names: set[str]) -> set[str]:

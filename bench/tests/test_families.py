@@ -11,7 +11,8 @@ from rich.console import Console
 from test_rounds import sample as trips
 from test_short import run, sample
 
-from starling_bench import answers, commands, idle, plan
+from starling_bench import answers, idle, plan
+from starling_bench.console import console_for
 from starling_bench.differences import OUTCOMES, RTIS, differences, sequence_of
 from starling_bench.studies.rtibm import STUDY, figures, rows, terminal
 
@@ -186,7 +187,7 @@ def test_a_file_has_tables_with_nothing_cut(tmp_path: Path, monkeypatch, capsys)
         record["rti"] = f"{record['sequence']} of a very long name, with its version " * 3
         record["cpus"] = "CPUs 0, 1, 2, 3, 4, 5, 6, 7" * (record["sequence"] == "tcp")
     monkeypatch.setenv("COLUMNS", "80")
-    terminal.tables(commands.console_for(), store.summaries())
+    terminal.tables(console_for(), store.summaries())
     shown = capsys.readouterr().out
     assert "…" not in shown
     for s in store.summaries():

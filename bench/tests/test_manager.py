@@ -16,9 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from starling_bench import commands, conduct, follow, identity, idle, plan
+from starling_bench import conduct, follow, identity, idle, plan, telling
 from starling_bench.errors import BenchError
 from starling_bench.rti import Adapter
+from starling_bench.running import Running
 from starling_bench.store import Store
 from starling_bench.studies.rtibm import STUDY
 
@@ -428,7 +429,7 @@ def test_the_example_for_other_rtis_is_right(tmp_path):
 
 def test_a_run_is_not_compared_with_itself(tmp_path):
     with pytest.raises(BenchError, match="both are the same run"):
-        commands._compare(STUDY, tmp_path / "out", tmp_path / "x" / ".." / "out")
+        telling.compare(STUDY, tmp_path / "out", tmp_path / "x" / ".." / "out")
 
 
 def test_a_run_directory_is_never_written_twice(good):
@@ -651,8 +652,8 @@ def test_a_resume_that_waits_for_idle_cpus_has_claimed_its_directory(tmp_path, m
 
     monkeypatch.setattr(idle, "wait", wait)
     with pytest.raises(BenchError, match="seen"):
-        commands._Doing(
-            STUDY, tmp_path / "t.tsf.toml", tmp_path / "out", None, None, True, 10.0, 60, True, 1.0
+        Running(
+            STUDY, tmp_path / "t.tsf.toml", tmp_path / "out", resume=True, long=True
         ).run()
     assert seen == [f"process {os.getpid()}"]
     assert identity.holder(tmp_path / "out") == ""
@@ -679,8 +680,8 @@ def test_who_fails_behind_the_claim_gives_it_up(tmp_path, monkeypatch):
     # Also where the file is another one than the run's.
     run.write_text(whole)
     (tmp_path / "t.tsf.toml").write_text(sequence("good"))
-    doing = commands._Doing(
-        STUDY, tmp_path / "t.tsf.toml", tmp_path / "out", None, None, True, 10.0, 0, True, 1.0
+    doing = Running(
+        STUDY, tmp_path / "t.tsf.toml", tmp_path / "out", resume=True, idle_wait_s=0
     )
     doing.sequences = plan.load(doing.file, STUDY)
     with pytest.raises(BenchError, match="has changed since the run began") as kept:

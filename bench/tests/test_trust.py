@@ -4,6 +4,7 @@ was lost wins nothing, and that whatever else may count is told.
 
 import io
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,11 @@ from test_rounds import sample as trips
 from test_short import best as best_of
 from test_short import run, sample
 
-from starling_bench import cells, commands, follow, plan, report, rti, stats, store
+from starling_bench import cells, follow, plan, report, rti, stats, store, telling
 from starling_bench.conduct import Conductor
 from starling_bench.differences import differences
 from starling_bench.errors import BenchError
+from starling_bench.running import Running
 from starling_bench.store import Store
 from starling_bench.studies.rtibm import STUDY, figures, rows, terminal
 
@@ -224,7 +226,7 @@ def test_settings_that_are_not_of_the_file_are_told(tmp_path, monkeypatch):
     """Whoever reads the report would take them for built-in ones."""
     home = tmp_path / "home"
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home))
-    for name in [n for n in commands.os.environ if n.startswith("STARLING_")]:
+    for name in [n for n in os.environ if n.startswith("STARLING_")]:
         monkeypatch.delenv(name)
     own = rti.Rti(env={"STARLING_NET_UNIX": "false"})
     assert rti.Starling().outside(own, str(tmp_path)) == []
@@ -238,7 +240,7 @@ def test_settings_that_are_not_of_the_file_are_told(tmp_path, monkeypatch):
     assert rti.Adapter().outside(own, str(tmp_path)) == []
     file = tmp_path / "t.tsf.toml"
     file.write_text(text(rti='env = { STARLING_NET_UNIX = "false" }'))
-    doing = commands._Doing(STUDY, file, None, None, None, False, 10.0, 0, True, 1.0)
+    doing = Running(STUDY, file)
     doing.sequences = plan.load(file, STUDY)
     doing.conductor = Conductor(STUDY, tmp_path, None, None, None)
     assert list(doing._outside()) == [
@@ -257,7 +259,7 @@ def test_two_runs_that_are_compared_say_what_else_they_differ_in(tmp_path, capsy
             of.keep(sample("s", n, 0.4, 0.5 + n / 100, 100_000) | {"others_cpu": 0.0})
         of.save()
         of.close()
-    assert commands._compare(STUDY, tmp_path / "a", tmp_path / "b") == 0
+    assert telling.compare(STUDY, tmp_path / "a", tmp_path / "b") == 0
     out, err = capsys.readouterr()
     assert out.count("\n") == 1 and "ratio 1, not judged" in out
     when, unlike, *others = err.splitlines()
@@ -279,7 +281,7 @@ def test_cpus_that_a_container_may_not_have_are_not_counted(tmp_path, quota, abo
     (tmp_path / "proc" / "self" / "cgroup").write_text("1:name=x:/x\n0::/a/b\n")
     (group / "cpu.max").write_text(f"{quota}\n")
     (group.parent / "cpu.max").write_text(f"{above}\n")
-    there = len(commands.os.sched_getaffinity(0))
+    there = len(os.sched_getaffinity(0))
     assert store.usable_cpus(tmp_path) == (there if left is None else left)
     assert store.machine()["cpus_usable"] <= there
 
@@ -384,7 +386,7 @@ def test_a_program_is_found_from_another_folder(tmp_path, monkeypatch):
     file.write_text(text(rti='adapter = "tcp"'))
     for given, kept in (("build/bmfed", f"{tmp_path}/build/bmfed"), ("bmfed", "bmfed")):
         out = tmp_path / f"out-{Path(given).parent.name}"
-        doing = commands._Doing(STUDY, file, out, given, None, False, 10.0, 0, True, 1.0)
+        doing = Running(STUDY, file, out, program=given)
         doing.sequences = plan.load(file, STUDY)
         of = doing._begun(type("Me", (), {"id": "x"}))
         assert json.loads((out / "run.json").read_text())["bmfed"] == kept

@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 from ... import flows, planned, sites
-from ...commands import IdleWait, RtiRoot, commands, conduct_text, guarded
+from ...commands import IdleWait, RtiRoot, commands
+from ...console import guarded
+from ...running import run_text
 from ...store import Store
 from ...study import Study
 from ...topologies import TOPOLOGIES
@@ -125,7 +127,7 @@ def phase0(
         more = planned.switches(real_time=real_time)
         wanted = _wanted(program, "sockets", topology, only, sites, seconds_per_configuration,
                          seed, samples, None, None, more)  # fmt: skip
-        return conduct_text(STUDY, plans.configurations(wanted), out, idle_wait_s, wanted.notes)
+        return run_text(STUDY, plans.configurations(wanted), out, idle_wait_s, wanted.notes)
 
     raise typer.Exit(guarded(work))
 
@@ -144,7 +146,7 @@ def phase1(
         every = ",".join([adapters, *hybrids])
         wanted = _wanted(program, every, "", "", sites, 1.0, seed, 1, rti_root, rtis, {})
         text = plans.connectivity(wanted, count)
-        return conduct_text(STUDY, text, out, idle_wait_s, wanted.notes)
+        return run_text(STUDY, text, out, idle_wait_s, wanted.notes)
 
     raise typer.Exit(guarded(work))
 
@@ -166,6 +168,6 @@ def phase2(
         wanted = _wanted(program, adapters, topology, only, sites, seconds_per_configuration,
                          seed, samples, rti_root, rtis, more)  # fmt: skip
         wanted.bundle_ms = bundle_ms
-        return conduct_text(STUDY, plans.configurations(wanted), out, idle_wait_s, wanted.notes)
+        return run_text(STUDY, plans.configurations(wanted), out, idle_wait_s, wanted.notes)
 
     raise typer.Exit(guarded(work))

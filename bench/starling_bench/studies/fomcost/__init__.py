@@ -7,10 +7,12 @@ import typer
 from rich.console import Console
 
 from ... import capture
-from ...commands import commands, conduct, guarded
+from ...commands import commands
+from ...console import guarded
 from ...errors import USAGE, BenchError
 from ...fields import Faults, Loc
 from ...plan import Sequence, Spec
+from ...running import Running
 from ...store import Store
 from ...study import Study
 from . import fields, plans, rows
@@ -112,7 +114,7 @@ def whole(
         places = rti_root.resolve(), program.resolve()
         file, left_out = plans.write(out, *places, rtis, seed, own, rate)
         notes = [f"left out: {what}" for what in left_out]
-        return conduct(STUDY, file, out, scale=scale, idle_wait_s=idle_wait_s, notes=notes)
+        return Running(STUDY, file, out, scale=scale, idle_wait_s=idle_wait_s, notes=notes).run()
 
     if not context.invoked_subcommand:
         raise typer.Exit(guarded(work))

@@ -1,0 +1,323 @@
+"""A run, from its file to its report: all executions of a test sequence file, one after the other,
+with nobody watching; or the rest of one that was begun.
+"""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from datetime import datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from . import identity, idle, keeper, plan, ssh
+from .conduct import Conductor
+from .console import complain, console_for
+from .errors import OK, USAGE, BenchError, cannot
+from .progress import Bar, Lines
+from .rti import adapter_for
+from .store import Store, commit
+from .study import Study
+
+# Between the commits of a run that was resumed at another.
+_THEN = ", then "
+
+
+def signals() -> list[signal.Signals]:
+    """What ends a run in good order. SIGHUP, as the terminal was closed, does not where it is
+    ignored: whoever was started by nohup is to outlive the terminal."""
+    outlives = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return [signal.SIGINT, signal.SIGTERM, *([] if outlives else [signal.SIGHUP])]
+
+
+def clean() -> list[str]:
+    """Ends what dead managers left on this host and on those of their runs; one line each."""
+    return ssh.clean() + identity.clean()
+
+
+@dataclass
+class Running:
+    """One run, or the rest of one."""
+
+    study: Study
+    file: Path
+    out: Path | None = None  # one of its own, here
+    _: KW_ONLY
+    program: str | None = None
+    rti_root: Path | None = None
+    resume: bool = False  # with what is in `out`
+    progress_s: float = 10.0
+    idle_wait_s: float = 60
+    long: bool = False
+    scale: float = 1.0
+    report: bool = True
+    notes: Sequence[str] = ()  # that a reader of its report must know
+
+    def run(self) -> int:
+        """Returns the exit code."""
+        self.console = console_for()
+        for line in clean():
+            text = f"note: a manager had died, or lost a host: {line}"
+            self.console.print(text, style="yellow", highlight=False)
+        self.sequences = plan.load(self.file, self.study, self.long, self.scale)
+        if self.resume and (code := self._already()) is not None:
+            return code
+        me = identity.Run()
+        try:
+            self.conductor = Conductor(
+                self.study, self.file.resolve().parent, self.program, self.rti_root, me,
+                self.sequences.host, self.sequences.hosts.quiet,
+            )  # fmt: skip
+            for sequence in self.sequences.sequence:
+                self.conductor.check(sequence)
+            self.store = self._taken_up() if self.resume else self._begun(me)
+            try:
+                self.store.run["id"] = me.id
+                self.store.note([*self.notes, *self._outside()])
+                self.store.reports = self.report
+                return asyncio.run(self._all())
+            finally:
+                with contextlib.suppress(OSError):
+                    self.store.close()
+        finally:
+            me.end()
+
+    def _begun(self, me: identity.Run) -> Store:
+        stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+        name = self.file.name.removesuffix(".toml").removesuffix(".tsf")
+        # Notes of adapters are on best effort.
+        notes = [
+            adapter_for(s.rti, "").note
+            for s in self.sequences.sequence
+            if any(
+                "best_effort" in t.lists().get("transport", []) for e in s.execution for t in e.test
+            )
+        ]
+        notes += [
+            f"Adapter '{s.rti.adapter}' has no bundling that is switched: tests with it off are as "
+            "those with it on."
+            for s in self.sequences.sequence
+            if not s.bundling and not adapter_for(s.rti, "").bundling
+        ]
+        # Who resumes it may be in another folder.
+        program = self.program
+        if program and "/" in program:
+            program = str(Path(program).absolute())
+        given = {
+            "id": me.id, "file": str(self.file.resolve()), "tsf": self.file.name,
+            "tsf_text": self.sequences.text, self.study.program: program,
+            "scale": self.scale,
+            "rti_root": str(self.rti_root.resolve()) if self.rti_root else None,
+            "notes": list(dict.fromkeys(note for note in notes if note)),
+        }  # fmt: skip
+        out = self.out or Path("bench-results") / f"{name}-{stamp}"
+        return Store.create(out, self.study, given)
+
+    def _outside(self) -> Iterator[str]:
+        """What sets RTIs of this host that is not of the file: nobody else would know of it."""
+        for sequence in filter(self.conductor.here, self.sequences.sequence):
+            if found := adapter_for(sequence.rti, "").outside(sequence.rti, sequence.directory):
+                name = getattr(sequence.rti, "name", sequence.rti.adapter)
+                yield f"RTI '{name}' is set by what is not in the file, too: {', '.join(found)}."
+
+    def _loaded(self, claim: bool) -> Store:
+        """The run in --out; BenchError if it is not one of this file at this scale."""
+        if self.out is None:
+            raise BenchError("STL-OUT-003", "--resume needs --out", exit_code=USAGE)
+        with contextlib.ExitStack() as undo:
+            store = Store.load(self.out, self.study, claim=claim)
+            undo.callback(store.close)
+            if self.scale != (scale := store.run["scale"]):
+                raise BenchError(
+                    "STL-OUT-004", f"the run has --scale {scale:g}, not {self.scale:g}",
+                    str(self.out), f"give --scale {scale:g}, or `{self.study.manager} resume` with "
+                    "that directory alone", USAGE,
+                )  # fmt: skip
+            if store.run.get("tsf_text") != self.sequences.text:
+                raise BenchError(
+                    "STL-OUT-004",
+                    "the test sequence file, or one that it includes, "
+                    "has changed since the run began",
+                    str(self.file),
+                    "give another --out",
+                    USAGE,
+                )
+            undo.pop_all()
+        return store
+
+    def _already(self) -> int | None:
+        """The exit code if nothing is left to be done of the run in --out, which is told, and
+        changes nothing of it."""
+        store = self._loaded(claim=False)
+        tests = 0
+        for s in self.sequences.sequence:
+            for e in s.execution:
+                record, count = store.record(s.name, e.name), len(e.tests())
+                if not record or record["state"] != "done":
+                    return None
+                if len(store.done(s.name, e.name)) < count:
+                    return None
+                tests += count
+        if not (store.directory / "summary.json").exists():
+            return None  # its end was not reached
+        self.console.print(
+            f"all {tests:,} tests are done; `{self.study.manager} report {store.directory}` "
+            "writes the report anew",
+            highlight=False, soft_wrap=True,
+        )  # fmt: skip
+        return _shortfall(store, store.summaries())
+
+    def _taken_up(self) -> Store:
+        store = self._loaded(claim=True)
+        with contextlib.ExitStack() as undo:
+            undo.callback(store.close)
+            store.resume()
+            of = store.run.get("commit", "unknown")
+            if (now := commit()) != (before := of.rpartition(_THEN)[2]):
+                store.note(
+                    [f"Resumed at commit {now}: what was measured until then is of {before}."]
+                )
+                store.run["commit"] = f"{of}{_THEN}{now}"
+            undo.pop_all()
+            return store
+
+    async def _all(self) -> int:
+        """Runs all, reports what there is, whatever happened; returns the exit code."""
+        task = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        console, store = self.console, self.store
+        ending = signals()
+
+        def stop() -> None:
+            """Once: what follows ends in bounded time; a second signal would leave it half done."""
+            for sig in ending:
+                loop.add_signal_handler(sig, lambda: None)
+            task.cancel()
+
+        for sig in ending:
+            loop.add_signal_handler(sig, stop)
+        errors: list[BenchError] = []
+        interrupted = False
+        with contextlib.suppress(asyncio.CancelledError):
+            interrupted = True
+            if not await idle.wait(
+                self.idle_wait_s, lambda text: console.print(text, highlight=False),
+                cpus=frozenset[int]().union(*map(self.conductor.cpus, self.sequences.sequence)),
+            ):  # fmt: skip
+                console.print("they are not; each sample is judged by what others do meanwhile")
+            try:
+                async with self._quiet():
+                    await self._sequences(errors)
+            except BenchError as e:
+                errors.append(e)
+            interrupted = False
+        if interrupted:
+            errors.append(
+                BenchError(
+                    "STL-RUN-004",
+                    "interrupted; the results so far are kept",
+                    do=f"once this has ended: {self.study.manager} resume {store.directory}",
+                )
+            )
+        # The first cause is told first; what fails because of it does not hide it.
+        for error in errors:
+            complain(error)
+        summaries: list[dict] = []
+        try:
+            summaries = conclude(store, console, self.report)
+        except BenchError as e:
+            errors.append(e)
+            complain(e)
+        except OSError as e:
+            errors.append(cannot("write results", e))
+            complain(errors[-1])
+        if errors:
+            return errors[0].exit_code
+        return _shortfall(store, summaries)
+
+    @contextlib.asynccontextmanager
+    async def _quiet(self) -> AsyncIterator[None]:
+        """As long as it lasts, services of this host don't run that the file names; before, it is
+        seen what else does."""
+        here = [s for s in self.sequences.sequence if self.conductor.here(s)]
+        quiet = self.sequences.hosts.quiet
+        if not here or not (quiet or self.idle_wait_s):
+            yield
+            return
+        program = Path(self.conductor.beside(here[0]))
+        if not quiet and not program.with_name(keeper.PROGRAM).is_file():
+            yield  # programs of another's making need none
+            return
+        async with keeper.local(program.with_name(keeper.PROGRAM), quiet) as here:
+            facts = self.store.run["found"] = await here.found()
+            self.store.note(keeper.busy("on this host", facts))
+            yield
+
+    async def _sequences(self, errors: list[BenchError]) -> None:
+        """One execution after another; a failed one does not keep the next from running."""
+        console, store = self.console, self.store
+        every = [(s, e) for s in self.sequences.sequence for e in s.execution]
+        total = sum(t.samples * (t.pairs or len(s.pair)) for s, e in every for t in e.tests())
+        terminal = console.is_terminal
+        shown = Bar(console, total) if terminal else Lines(console, total, self.progress_s)
+        with shown:
+            shown.had(len(store.rows))
+            for sequence, execution in every:
+                title = f"{sequence.name}/{execution.name}"
+                follow = self._follower(title, len(execution.tests()), shown)
+                adapter = adapter_for(sequence.rti, title)
+                try:
+                    await self.conductor.execute(store, sequence, execution, adapter, follow)
+                    shown.follow(f"{title} done", 0)
+                except BenchError as e:
+                    errors.append(e)
+                    shown.follow(f"{title} FAILED", 0)
+
+    def _follower(self, title: str, tests: int, shown: Bar | Lines) -> Callable[[dict], None]:
+        def follow(event: dict) -> None:
+            if event["event"] == "sample":
+                what = self.study.progress(event)
+                shown.follow(f"{title} test {event['test']} of {tests} {what}", 1)
+
+        return follow
+
+
+def run_text(
+    study: Study, text: str, out: Path, idle_wait_s: float, notes: Sequence[str]
+) -> int:
+    """Runs a file of this text, which is kept beside the results; the exit code."""
+    file = out.with_name(out.name + ".tsf.toml")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return Running(study, file, out, idle_wait_s=idle_wait_s, notes=notes).run()
+
+
+def _shortfall(store: Store, summaries: list[dict]) -> int:
+    what = store.study.shortfall(summaries)
+    problems = [
+        f"{e['sequence']}/{e['execution']}, test {number}: {message}"
+        for e in store.run["executions"]
+        for number, message in e["problems"].items()
+    ]
+    if not what and not problems:
+        return OK
+    what = what or "a test ended early, as nothing came any more"
+    return complain(BenchError("STL-RUN-005", "\n  ".join([what, *problems])))
+
+
+def conclude(store: Store, console: Console, report: bool = True) -> list[dict]:
+    """Saves and shows what there is; returns the summaries."""
+    summaries = store.save()
+    if report:
+        store.study.report(store, summaries)
+    if summaries:
+        store.study.show(console, summaries)
+    for note in [*store.run["notes"], *store.warnings()]:
+        console.print(f"note: {note}", style="yellow", highlight=False)
+    console.print(f"results: {store.directory}", highlight=False, soft_wrap=True)
+    if report:
+        where = store.directory / "report.html"
+        console.print(f"report:  {where}", highlight=False, soft_wrap=True)
+    return summaries

@@ -1,0 +1,152 @@
+"""What is told without running anything: of a file what it would run and what of that is not here,
+how far a run is, and which of two runs was faster.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer
+
+from . import identity, plan
+from .conduct import Conductor
+from .errors import OK, USAGE, BenchError
+from .store import Store
+from .study import Study
+
+
+def check(
+    study: Study, file: Path, program: str | None, rti_root: Path | None, long: bool, scale: float
+) -> int:
+    """Lists what a file would run, and what of that is not here; the exit code."""
+    found = plan.load(file, study, long, scale)
+    every, whole = 0, 0.0
+    for sequence in found.sequence:
+        for execution in sequence.execution:
+            tests = execution.tests()
+            samples = sum(t.samples for t in tests)
+            took = plan.EXECUTION_S + plan.seconds(study, execution)
+            every, whole = every + len(tests), whole + took
+            title = f"{sequence.name}/{execution.name}"
+            typer.echo(f"{title}: {len(tests)} tests, {samples} samples, about {plan.span(took)}")
+    typer.echo(f"all: {every:,} tests, about {plan.span(whole)} with little else to do")
+    told = _missing(study, file, program, rti_root, found)
+    typer.echo("everything it names is here" if not told else "not here yet:")
+    for message in told:
+        typer.echo(message)
+    for line in _cautions(study, file, found):
+        typer.echo(line)
+    return USAGE if told else OK
+
+
+def _missing(
+    study: Study, file: Path, program: str | None, rti_root: Path | None, found: plan.File
+) -> list[str]:
+    """What a run would end with before anything starts."""
+    me = identity.Run()
+    try:
+        base = file.resolve().parent
+        conductor = Conductor(study, base, program, rti_root, me, found.host)
+        return list(dict.fromkeys(str(e) for s in found.sequence for e in conductor.faults(s)))
+    finally:
+        me.end()
+
+
+def _cautions(study: Study, file: Path, found: plan.File) -> Iterator[str]:
+    """What would run, but say little: each once, with its first place."""
+    specs = [t for s in found.sequence for e in s.execution for t in e.test]
+    cautions = [(spec.place(at), what, do) for spec in specs
+                for at, what, do in study.cautions(spec)]  # fmt: skip
+    from .differences import too_few  # the libraries for statistics take a second to load
+
+    if few := too_few(study, found.sequence, {host.name: host for host in found.host}):
+        cautions.append((str(file), *few))
+    places: dict[tuple[str, str], dict[str, None]] = {}
+    for where, what, do in cautions:
+        places.setdefault((what, do), {})[where] = None
+    for (what, do), of in places.items():
+        first, *others = of
+        more = f" and {len(others):,} more" if others else ""
+        yield f"caution: {what}\n  at {first}{more}\n  do: {do}"
+
+
+def status(study: Study, directory: Path) -> int:
+    store = Store.load(directory, study)
+    run = store.run
+    planned: dict[tuple[str, str], int] = {}
+    with contextlib.suppress(BenchError, OSError):
+        file = Path(run["file"])
+        planned_now = plan.load(file, study, True, run.get("scale", 1.0))
+        if planned_now.text == run.get("tsf_text"):
+            for s in planned_now.sequence:
+                planned |= {(s.name, e.name): len(e.tests()) for e in s.execution}
+    for e in run["executions"]:
+        planned[e["sequence"], e["execution"]] = len(e["tests"])
+    finished = 0
+    for (sequence, execution), tests in planned.items():
+        record = store.record(sequence, execution)
+        done = len(store.done(sequence, execution))
+        finished += done
+        state = record["state"] if record else "to come"
+        samples = sum((r["sequence"], r["execution"]) == (sequence, execution) for r in store.rows)
+        said = f": {record['message']}" if record and record["message"] else ""
+        typer.echo(f"{sequence}/{execution}: {state}, {done} of {tests} tests, "
+                   f"{samples} samples{said}")  # fmt: skip
+    whole = sum(planned.values())
+    manager = identity.holder(directory)
+    going = f"{manager} conducts it" if manager else "no manager conducts it"
+    if finished < whole and not manager:
+        going += f"; {study.manager} resume {directory} goes on with it"
+    typer.echo(f"{finished} of {whole} tests are done; {going}")
+    if store.rows:
+        row = store.rows[-1]
+        where = f"{row['sequence']}/{row['execution']} test {row['test']}"
+        typer.echo(f"last: {where} {study.progress(row)}")
+    return OK
+
+
+def compare(study: Study, one: Path, other: Path) -> int:
+    from .differences import between_runs  # the libraries for statistics take a second to load
+
+    if one.resolve() == other.resolve():
+        what, do = "both are the same run", "give the directories of two runs"
+        raise BenchError("STL-CMP-002", what, str(one), do, USAGE)
+    runs, stores = {}, {}
+    for directory in (one, other):
+        store = stores[str(directory)] = Store.load(directory, study)
+        runs[str(directory)] = store.samples(), store.summaries()
+    found = between_runs(study, runs)
+    if not found:
+        raise BenchError(
+            "STL-CMP-001", "the runs have no test in common", f"{one}, {other}",
+            "compare runs of the same test sequence file", USAGE,
+        )  # fmt: skip
+    for note in _apart(stores):
+        typer.echo(f"note: {note}", err=True)
+    for difference in found:
+        typer.echo(f"{difference.test}: {difference.sentence}")
+    return OK
+
+
+def _apart(stores: dict[str, Store]) -> Iterator[str]:
+    """What a reader must know of two runs that are compared."""
+    one, other = (store.run for store in stores.values())
+    yield (
+        f"the runs began at {one['started']} and {other['started']}: whatever else was not the "
+        "same then counts as a difference, too"
+    )
+    facts = [{"commit": run.get("commit"), **run["machine"]} for run in (one, other)]
+    unlike = [
+        f"{key} {facts[0].get(key)} and {facts[1].get(key)}"
+        for key in dict.fromkeys([*facts[0], *facts[1]])
+        if facts[0].get(key) != facts[1].get(key)
+    ]
+    if unlike:
+        yield f"they were not of one build or machine: {'; '.join(unlike)}"
+    for directory, store in stores.items():
+        for e in store.run["executions"]:
+            if e["state"] != "done":
+                yield f"{directory}: {e['sequence']}/{e['execution']} {e['state']}: {e['message']}"
+        for note in [*store.run["notes"], *store.warnings()]:
+            yield f"{directory}: {note}"
+
