@@ -19,6 +19,7 @@ def command(study: Study, app: typer.Typer) -> None:
     fom_ = Path(__file__).resolve().parents[1] / study.fom.removeprefix("bench/")
 
     @app.command("live")
+    @guarded
     def by_hand(
         name: Annotated[str, typer.Option(help="Of this federate.")] = "federate",
         station: Annotated[int, typer.Option(help="Its number.", min=1, max=10)] = 1,
@@ -42,43 +43,39 @@ def command(study: Study, app: typer.Typer) -> None:
         program: Annotated[str, typer.Option(f"--{study.program}")] = study.program,
         fom: Annotated[Path, typer.Option(help="The FOM.")] = fom_,
         attach: Annotated[int, typer.Option(help="Process of an interface that runs.")] = 0,
-    ) -> None:
+    ) -> int:
         """Takes part by hand: start, resign, logging; delivery times as they come."""
-
-        def do() -> int:
-            found = shutil.which(program)
-            if not found:
-                raise BenchError("STL-RUN-002", f"there is no program '{program}'", "",
-                                 f"build it or give --{study.program} PATH", USAGE)  # fmt: skip
-            words = [found, "--lines", "--every-ms", "100" if show == "web" else "200"]
-            me = Run()
-            try:
-                rti = Rti(adapter=adapter, local_settings=connect)
-                prepared = adapter_for(rti, "--adapter").prepare(
-                    rti, rti_root.resolve() if rti_root else None, me, program=found
-                )
-                if attach:
-                    words += ["--attach", str(attach)]
-                else:
-                    words += ["--live", "--name", name, "--station", str(station), "--federation",
-                              federation, "--enter", enter, "--bytes", str(size), "--hz", str(hz),
-                              "--fom", str(fom), "--adapter", prepared.endpoint]  # fmt: skip
-                    words += ["--local-settings", connect] if connect else []
-                    words += ["--await"] if show != "none" else []
-                    words += ["--best-effort"] if best_effort else []
-                    words += ["--normal"] if normal else []
-                if out:
-                    out.mkdir(parents=True, exist_ok=True)
-                    words += ["--out", str(out), "--elements"]
-                env = {k: v for k, v in prepared.env.items() if k == "LD_LIBRARY_PATH"}
-                reader = live.Reader(words, env)
-                budget = budget_ms or 1000 / hz
-                if show == "terminal":
-                    return live.terminal(reader, budget)
-                if show == "web":
-                    return live.web(reader, budget, typer.echo)
-                return live.headless(reader)
-            finally:
-                me.end()
-
-        raise typer.Exit(guarded(do))
+        found = shutil.which(program)
+        if not found:
+            raise BenchError("STL-RUN-002", f"there is no program '{program}'", "",
+                             f"build it or give --{study.program} PATH", USAGE)  # fmt: skip
+        words = [found, "--lines", "--every-ms", "100" if show == "web" else "200"]
+        me = Run()
+        try:
+            rti = Rti(adapter=adapter, local_settings=connect)
+            prepared = adapter_for(rti, "--adapter").prepare(
+                rti, rti_root.resolve() if rti_root else None, me, program=found
+            )
+            if attach:
+                words += ["--attach", str(attach)]
+            else:
+                words += ["--live", "--name", name, "--station", str(station), "--federation",
+                          federation, "--enter", enter, "--bytes", str(size), "--hz", str(hz),
+                          "--fom", str(fom), "--adapter", prepared.endpoint]  # fmt: skip
+                words += ["--local-settings", connect] if connect else []
+                words += ["--await"] if show != "none" else []
+                words += ["--best-effort"] if best_effort else []
+                words += ["--normal"] if normal else []
+            if out:
+                out.mkdir(parents=True, exist_ok=True)
+                words += ["--out", str(out), "--elements"]
+            env = {k: v for k, v in prepared.env.items() if k == "LD_LIBRARY_PATH"}
+            reader = live.Reader(words, env)
+            budget = budget_ms or 1000 / hz
+            if show == "terminal":
+                return live.terminal(reader, budget)
+            if show == "web":
+                return live.web(reader, budget, typer.echo)
+            return live.headless(reader)
+        finally:
+            me.end()

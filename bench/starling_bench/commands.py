@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 
-from . import plan, running, telling
+from . import telling
+from .attempt import Attempt, clean, conclude
 from .console import console_for, guarded
+from .durations import TESTS_MAX
 from .errors import OK
-from .running import Running
+from .sequences import schema
 from .store import Store
 from .study import Study
 
@@ -52,6 +54,7 @@ def commands(study: Study, about: str) -> typer.Typer:
     ]
 
     @app.command()
+    @guarded
     def run(
         file: Tsf,
         out: Annotated[
@@ -70,58 +73,56 @@ def commands(study: Study, about: str) -> typer.Typer:
         report: Annotated[
             bool, typer.Option(help="Write report.html; without, `report` does it later.")
         ] = True,
-    ) -> None:
+    ) -> int:
         """Runs every sequence of a file; results go to a directory with report.html."""
-        do = Running(
+        return Attempt(
             study, file, out, program=program, rti_root=rti_root, resume=resume,
             progress_s=progress_s, idle_wait_s=idle_wait_s, long=long, scale=scale, report=report,
-        )  # fmt: skip
-        raise typer.Exit(guarded(do.run))
+        ).run()  # fmt: skip
 
     @app.command("resume")
-    def resume_(directory: Directory, idle_wait_s: IdleWait = 60, progress_s: ProgressS = 10.0):
+    @guarded
+    def resume_(
+        directory: Directory, idle_wait_s: IdleWait = 60, progress_s: ProgressS = 10.0
+    ) -> int:
         """Goes on with a run: what is done is not done again."""
-
-        def again() -> int:
-            given = Store.load(directory, study).run
-            root = given.get("rti_root")
-            return Running(
-                study, Path(given["file"]), directory, program=given.get(study.program),
-                rti_root=Path(root) if root else None, resume=True, progress_s=progress_s,
-                idle_wait_s=idle_wait_s, long=True, scale=given.get("scale", 1.0),
-            ).run()  # fmt: skip
-
-        raise typer.Exit(guarded(again))
+        given = Store.load(directory, study).run
+        root = given.get("rti_root")
+        return Attempt(
+            study, Path(given["file"]), directory, program=given.get(study.program),
+            rti_root=Path(root) if root else None, resume=True, progress_s=progress_s,
+            idle_wait_s=idle_wait_s, long=True, scale=given.get("scale", 1.0),
+        ).run()  # fmt: skip
 
     @app.command()
-    def status(directory: Directory) -> None:
+    @guarded
+    def status(directory: Directory) -> int:
         """Says how far a run is, also while it runs: changes nothing."""
-        raise typer.Exit(guarded(lambda: telling.status(study, directory)))
+        return telling.status(study, directory)
 
     @app.command()
-    def report(directory: Directory) -> None:
+    @guarded
+    def report(directory: Directory) -> int:
         """Writes the summaries and the report of a run anew, from its rows' counts and times and
         from raw values."""
-
-        def renew() -> int:
-            Store.require_table(directory, study)
-            store = Store.load(directory, study, claim=True)
-            try:
-                store.recompute()
-                store.pack()
-                running.conclude(store, console_for())
-            finally:
-                store.close()
-            return OK
-
-        raise typer.Exit(guarded(renew))
+        Store.require_table(directory, study)
+        store = Store.load(directory, study, claim=True)
+        try:
+            store.recompute()
+            store.pack()
+            conclude(store, console_for())
+        finally:
+            store.close()
+        return OK
 
     @app.command()
-    def compare(one: Directory, other: Directory) -> None:
+    @guarded
+    def compare(one: Directory, other: Directory) -> int:
         """Compares two runs, test by test: which is faster, and how sure that is."""
-        raise typer.Exit(guarded(lambda: telling.compare(study, one, other)))
+        return telling.compare(study, one, other)
 
     @app.command()
+    @guarded
     def design(
         base: Tsf,
         vary: Annotated[
@@ -133,7 +134,7 @@ def commands(study: Study, about: str) -> typer.Typer:
             int,
             typer.Option(
                 min=0,
-                max=plan.TESTS_MAX,
+                max=TESTS_MAX,
                 help="Latin hypercube of so many in each block; 0: full factorial.",
             ),
         ] = 0,
@@ -160,50 +161,41 @@ def commands(study: Study, about: str) -> typer.Typer:
             ),
         ] = None,
         seed: Annotated[int | None, typer.Option(help="Of every order.")] = None,
-    ) -> None:
+    ) -> int:
         """Writes a test sequence file of a designed experiment, in random order."""
+        from .design import make  # the libraries take a second to load
 
-        def draw() -> int:
-            from . import design as designs  # the libraries take a second to load
+        said = make(
+            study, base, out, vary, hold, runs=runs, resolution=resolution, surface=surface,
+            centres=centres, blocks=blocks, seed=seed,
+        )  # fmt: skip
+        typer.echo(said)
+        return OK
 
-            done = designs.make(
-                study, base, out, vary, hold, runs=runs, resolution=resolution, surface=surface,
-                centres=centres, blocks=blocks, seed=seed,
-            )  # fmt: skip
-            typer.echo(done)
-            return OK
-
-        raise typer.Exit(guarded(draw))
-
-    @app.command()
-    def clean() -> None:
+    @app.command("clean")
+    @guarded
+    def clean_() -> int:
         """Ends what dead managers left on this host and on those of their runs: processes and
         temporary directories; starts services again that were stopped."""
+        for line in clean():
+            typer.echo(line)
+        return OK
 
-        def end() -> int:
-            for line in running.clean():
-                typer.echo(line)
-            return OK
-
-        raise typer.Exit(guarded(end))
-
-    @app.command()
-    def schema() -> None:
+    @app.command("schema")
+    def schema_() -> None:
         """Prints the JSON schema of test sequence files, for editors."""
-        typer.echo(plan.schema(study), nl=False)
+        typer.echo(schema(study), nl=False)
 
     @app.command()
+    @guarded
     def check(
         file: Tsf,
         program: Program = None,
         rti_root: RtiRoot = None,
         long: Long = False,
         scale: Scale = 1.0,
-    ) -> None:
+    ) -> int:
         """Checks a test sequence file, lists what it would run, and what of that is not here."""
-
-        raise typer.Exit(
-            guarded(lambda: telling.check(study, file, program, rti_root, long, scale))
-        )
+        return telling.check(study, file, program, rti_root, long, scale)
 
     return app

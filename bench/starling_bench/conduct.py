@@ -22,7 +22,7 @@ from .hosts import SERVER, Launcher, Running
 from .identity import Run
 from .keeper import LINE_MAX
 from .pipe import ControlPipe
-from .plan import Execution, Sequence
+from .sequences import Execution, Sequence
 from .rti import Adapter, Prepared, adapter_for
 from .store import Store
 from .study import Study

@@ -2,10 +2,11 @@
 
 import contextlib
 import errno
+import functools
 import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import IO, cast
+from typing import IO, ParamSpec, cast
 
 import typer
 from rich.console import Console
@@ -16,15 +17,24 @@ from .errors import BenchError, cannot
 _AS_IT_IS = {"markup": False, "emoji": False}
 _FILE_WIDTH = 4000
 
+P = ParamSpec("P")
 
-def guarded(work: Callable[[], int]) -> int:
-    """Errors end as one message and an exit code."""
-    try:
-        return work()
-    except BenchError as e:
-        return complain(e)
-    except OSError as e:
-        return complain(cannot("go on", e))
+
+def guarded(work: Callable[P, int | None]) -> Callable[P, None]:
+    """A command that ends with an exit code, if it has one; an error ends as one message."""
+
+    @functools.wraps(work)
+    def command(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            code = work(*args, **kwargs)
+        except BenchError as e:
+            code = complain(e)
+        except OSError as e:
+            code = complain(cannot("go on", e))
+        if code is not None:
+            raise typer.Exit(code)
+
+    return command
 
 
 def complain(error: BenchError) -> int:

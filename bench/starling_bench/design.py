@@ -22,7 +22,9 @@ import numpy as np
 import pyDOE3
 
 from .errors import USAGE, BenchError, cannot
-from .plan import PLACES, TESTS_MAX, load
+from .durations import TESTS_MAX
+from .plan import load
+from .sequences import PLACES
 from .study import Study
 
 Value = bool | int | float | str

@@ -13,7 +13,7 @@ from itertools import combinations
 
 from . import compare
 from .network import Host, describe
-from .plan import Sequence
+from .sequences import Sequence
 from .stats import by_round
 from .study import Study
 

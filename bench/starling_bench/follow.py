@@ -16,7 +16,7 @@ from .errors import FAILED, UNREACHABLE, BenchError
 from .hosts import GRACE_S, SERVICES, Launcher, Running, output
 from .outside import line_of, open_file
 from .pipe import ControlPipe
-from .plan import Execution, Sequence
+from .sequences import Execution, Sequence
 from .rti import Adapter, Prepared, check_loaded, check_told, is_an_rtis
 from .store import Store
 

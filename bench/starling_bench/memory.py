@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .errors import USAGE, BenchError
-from .plan import Sequence, Spec
+from .sequences import Sequence, Spec
 from .study import Study
 
 # By version of control groups: where theirs of memory are, what bounds it, what is used of it, and

@@ -25,7 +25,7 @@ from .errors import USAGE, BenchError
 from .fields import Faults, Loc, Name, Strict
 from .hosts import CAPTURE, LINK, Launcher, Running
 from .identity import SPACES, Run
-from .topology import Cpus
+from .topology import Cpus, Federate
 
 if TYPE_CHECKING:
     from .ssh import Site
@@ -97,6 +97,12 @@ class Layout(Strict):
     name: Name
     hosts: dict[str, str] = Field(default={})  # by federate; else as the federate says
     cpus: Cpus | None = None  # of all processes of the sequence
+
+
+def placed(federate: Federate, layout: Layout | None) -> Federate:
+    """A federate where a layout wants it."""
+    host = layout.hosts.get(federate.name) if layout else None
+    return federate.model_copy(update={"host": host}) if host else federate
 
 
 # Fields that only one kind of host has.

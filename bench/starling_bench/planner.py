@@ -19,7 +19,7 @@ from . import tables
 from .commands import RtiRoot
 from .console import guarded
 from .errors import USAGE, BenchError
-from .running import Running
+from .attempt import Attempt
 from .store import Store
 from .study import Study
 
@@ -52,6 +52,7 @@ def command(study: Study, app: typer.Typer, planning: Planning) -> None:
     """Adds `plan` to a study's commands."""
 
     @app.command("plan")
+    @guarded
     def plan(
         send: Annotated[str, typer.Option(help="What the application sends: 2KB@60.")],
         receive: Annotated[
@@ -65,54 +66,50 @@ def command(study: Study, app: typer.Typer, planning: Planning) -> None:
         hosts: Annotated[Path | None, typer.Option(help="File with [[host]] tables.")] = None,
         seconds: Annotated[float, typer.Option(help="Of each setting.", min=0.5)] = 20.0,
         share: Annotated[float, typer.Option(help="Wanted in budget.", min=0, max=1)] = 0.999,
-    ) -> None:
+    ) -> int:
         """Would it fit? Measures planned sizes and rates, and what other settings would change."""
-
-        def do() -> int:
-            try:
-                fields = planning.test([send, *receive])
-            except ValueError as e:
-                raise BenchError("STL-PLN-001", str(e), "", "correct it", USAGE) from None
-            if bool(from_ or to) != bool(hosts) or bool(from_) != bool(to):
-                what = "--from, --to and --hosts go together"
-                raise BenchError("STL-PLN-002", what, "", "give all of them, or none", USAGE)
-            if hosts and "ssh" in _kinds(hosts, {from_, to}):
-                fields = fields | planning.apart
-            usual = next(iter(planning.settings))
-            settings = {name: s for name, s in planning.settings.items()
-                        if planning.fits_adapter(name, adapter, fields)}  # fmt: skip
-            federates = [{"name": f"f{n + 1}"} | ({"host": to if n else from_} if hosts else {})
-                         for n in range(1 + len(receive))]  # fmt: skip
-            lines = [f"include = [{json.dumps(str(hosts.resolve()))}]"] if hosts else []
-            fom = str(Path(__file__).resolve().parents[1] / study.fom.removeprefix("bench/"))
-            for n, (test, sequence) in enumerate(settings.values()):
-                whole = {"name": f"s{n}", "fom": fom} | sequence
-                timed = fields | {"duration_s": seconds} | test
-                lines += _tables(whole, adapter, federates, timed)
-            with tempfile.TemporaryDirectory(prefix="plan-") as directory:
-                file, out = Path(directory) / "plan.tsf.toml", Path(directory) / "out"
-                file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-                with contextlib.redirect_stdout(io.StringIO()):
-                    code = Running(
-                        study, file, out, program=program, rti_root=rti_root, idle_wait_s=0,
-                        report=False,
-                    ).run()  # fmt: skip
-                store, names = Store.load(out, study), list(settings)
-                outcomes = [
-                    planning.outcome(store, s, names[int(s["sequence"].split(".")[0][1:])], share)
-                    for s in store.summaries() if "f1" in (s["sender"], s["receiver"])
-                ]  # fmt: skip
-            if not outcomes:
-                return code or 1
-            typer.echo(f"measured for {seconds:g} s; {usual}:")
-            of = [o for o in outcomes if o.setting == usual]
-            for o in of:
-                typer.echo(f"  {sentence(o, share)}")
-            for line in advice(outcomes, usual, share):
-                typer.echo(f"  with {line}")
-            return 0 if of and all(fits(o, share) for o in of) else 1
-
-        raise typer.Exit(guarded(do))
+        try:
+            fields = planning.test([send, *receive])
+        except ValueError as e:
+            raise BenchError("STL-PLN-001", str(e), "", "correct it", USAGE) from None
+        if bool(from_ or to) != bool(hosts) or bool(from_) != bool(to):
+            what = "--from, --to and --hosts go together"
+            raise BenchError("STL-PLN-002", what, "", "give all of them, or none", USAGE)
+        if hosts and "ssh" in _kinds(hosts, {from_, to}):
+            fields = fields | planning.apart
+        usual = next(iter(planning.settings))
+        settings = {name: s for name, s in planning.settings.items()
+                    if planning.fits_adapter(name, adapter, fields)}  # fmt: skip
+        federates = [{"name": f"f{n + 1}"} | ({"host": to if n else from_} if hosts else {})
+                     for n in range(1 + len(receive))]  # fmt: skip
+        lines = [f"include = [{json.dumps(str(hosts.resolve()))}]"] if hosts else []
+        fom = str(Path(__file__).resolve().parents[1] / study.fom.removeprefix("bench/"))
+        for n, (test, sequence) in enumerate(settings.values()):
+            whole = {"name": f"s{n}", "fom": fom} | sequence
+            timed = fields | {"duration_s": seconds} | test
+            lines += _tables(whole, adapter, federates, timed)
+        with tempfile.TemporaryDirectory(prefix="plan-") as directory:
+            file, out = Path(directory) / "plan.tsf.toml", Path(directory) / "out"
+            file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            with contextlib.redirect_stdout(io.StringIO()):
+                code = Attempt(
+                    study, file, out, program=program, rti_root=rti_root, idle_wait_s=0,
+                    report=False,
+                ).run()  # fmt: skip
+            store, names = Store.load(out, study), list(settings)
+            outcomes = [
+                planning.outcome(store, s, names[int(s["sequence"].split(".")[0][1:])], share)
+                for s in store.summaries() if "f1" in (s["sender"], s["receiver"])
+            ]  # fmt: skip
+        if not outcomes:
+            return code or 1
+        typer.echo(f"measured for {seconds:g} s; {usual}:")
+        of = [o for o in outcomes if o.setting == usual]
+        for o in of:
+            typer.echo(f"  {sentence(o, share)}")
+        for line in advice(outcomes, usual, share):
+            typer.echo(f"  with {line}")
+        return 0 if of and all(fits(o, share) for o in of) else 1
 
 
 def _kinds(hosts: Path, names: set[str]) -> set[str]:

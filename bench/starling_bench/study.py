@@ -17,7 +17,7 @@ from .variables import Variables
 
 if TYPE_CHECKING:
     from .differences import Question
-    from .plan import Sequence, Spec
+    from .sequences import Sequence, Spec
     from .store import Store
 
 

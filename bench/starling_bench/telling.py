@@ -8,9 +8,10 @@ from pathlib import Path
 
 import typer
 
-from . import identity, plan
+from . import durations, identity, plan
 from .conduct import Conductor
 from .errors import OK, USAGE, BenchError
+from .sequences import File
 from .store import Store
 from .study import Study
 
@@ -25,11 +26,12 @@ def check(
         for execution in sequence.execution:
             tests = execution.tests()
             samples = sum(t.samples for t in tests)
-            took = plan.EXECUTION_S + plan.seconds(study, execution)
+            took = durations.EXECUTION_S + durations.seconds(study, execution)
             every, whole = every + len(tests), whole + took
             title = f"{sequence.name}/{execution.name}"
-            typer.echo(f"{title}: {len(tests)} tests, {samples} samples, about {plan.span(took)}")
-    typer.echo(f"all: {every:,} tests, about {plan.span(whole)} with little else to do")
+            about = durations.span(took)
+            typer.echo(f"{title}: {len(tests)} tests, {samples} samples, about {about}")
+    typer.echo(f"all: {every:,} tests, about {durations.span(whole)} with little else to do")
     told = _missing(study, file, program, rti_root, found)
     typer.echo("everything it names is here" if not told else "not here yet:")
     for message in told:
@@ -40,7 +42,7 @@ def check(
 
 
 def _missing(
-    study: Study, file: Path, program: str | None, rti_root: Path | None, found: plan.File
+    study: Study, file: Path, program: str | None, rti_root: Path | None, found: File
 ) -> list[str]:
     """What a run would end with before anything starts."""
     me = identity.Run()
@@ -52,7 +54,7 @@ def _missing(
         me.end()
 
 
-def _cautions(study: Study, file: Path, found: plan.File) -> Iterator[str]:
+def _cautions(study: Study, file: Path, found: File) -> Iterator[str]:
     """What would run, but say little: each once, with its first place."""
     specs = [t for s in found.sequence for e in s.execution for t in e.test]
     cautions = [(spec.place(at), what, do) for spec in specs

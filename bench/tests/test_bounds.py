@@ -18,12 +18,13 @@ from typer.testing import CliRunner
 from starling_bench import conduct, follow, hosts, keeper, memory, network, plan, ssh, stats
 from starling_bench.conduct import Conductor
 from starling_bench.errors import BenchError
+from starling_bench.sequences import File
 from starling_bench.studies.rtibm import STUDY, app
 
 HOST = '[[host]]\nname = "{name}"\nkind = "ssh"\naddress = "192.0.2.1"\n'
 
 
-def conductor(tmp_path: Path, tsf: str) -> tuple[Conductor, plan.File]:
+def conductor(tmp_path: Path, tsf: str) -> tuple[Conductor, File]:
     file = tmp_path / "t.tsf.toml"
     file.write_text(tsf)
     found = plan.load(file, STUDY, True)

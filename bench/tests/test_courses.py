@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from starling_bench import named, plan
+from starling_bench import durations, named, plan
 from starling_bench.courses import groups, seen
 from starling_bench.rti import RAW
 from starling_bench.studies.range import STUDY, figures, rows
@@ -51,7 +51,7 @@ def test_how_long_a_file_takes_is_told(name, minutes):
     """In the Makefile and in the file: what it measures, and what is around it."""
     (path,) = (p for p in SHIPPED if p.name == f"{name}.tsf.toml")
     every = [e for s in plan.load(path, STUDY).sequence for e in s.execution]
-    took = sum(plan.seconds(STUDY, e) + plan.EXECUTION_S for e in every) / 60
+    took = sum(durations.seconds(STUDY, e) + durations.EXECUTION_S for e in every) / 60
     assert took <= minutes < took + 1.5
     head = path.read_text().partition("include")[0].replace("\n#", "")
     about = re.search(r"About (\d+) minutes", head)

@@ -19,7 +19,7 @@ from runs import run as run  # the fixture
 from test_altered import GIVEN, made
 from test_rounds import sample
 
-from starling_bench import console, identity, keeper, plan, progress, raw, running
+from starling_bench import attempt, console, identity, keeper, plan, progress, raw
 from starling_bench.conduct import Conductor
 from starling_bench.errors import BenchError
 from starling_bench.pipe import ControlPipe
@@ -103,7 +103,7 @@ def test_what_ended_early_is_told_whatever_its_transport(capsys):
     execution = {"sequence": "s", "execution": "e", "problems": {"1": "best-effort data stopped"}}
     store = SimpleNamespace(study=SimpleNamespace(shortfall=lambda of: ""),
                             run={"executions": [execution]})  # fmt: skip
-    assert running._shortfall(store, []) == 1
+    assert attempt._shortfall(store, []) == 1
     assert capsys.readouterr().err == (
         "STL-RUN-005: a test ended early, as nothing came any more\n"
         "  s/e, test 1: best-effort data stopped\n"
@@ -114,7 +114,7 @@ def taken_up(tmp_path, scale: float) -> None:
     """Resumes a run that was begun at scale 0.5."""
     file = tmp_path / "t.tsf.toml"
     file.write_text(text(rti='adapter = "tcp"'))
-    doing = running.Running(STUDY, file, tmp_path / "out", resume=True, scale=scale)
+    doing = attempt.Attempt(STUDY, file, tmp_path / "out", resume=True, scale=scale)
     doing.sequences = plan.load(file, STUDY, True, scale)
     given = {**GIVEN, "tsf_text": doing.sequences.text, "scale": 0.5}
     if not (tmp_path / "out").exists():
@@ -138,7 +138,7 @@ def test_a_run_is_resumed_at_its_own_scale(tmp_path):
 def test_a_run_that_is_resumed_at_another_commit_is_of_both(tmp_path, monkeypatch):
     monkeypatch.setattr("starling_bench.store.commit", lambda: "v0.1-7-g0123456")
     for now in ("v0.1-7-g0123456", "v0.1-8-g89abcde", "v0.1-8-g89abcde"):
-        monkeypatch.setattr(running, "commit", lambda now=now: now)
+        monkeypatch.setattr(attempt, "commit", lambda now=now: now)
         taken_up(tmp_path, 0.5)
     run = json.loads((tmp_path / "out" / "run.json").read_text())
     assert run["commit"] == "v0.1-7-g0123456, then v0.1-8-g89abcde"

@@ -47,11 +47,11 @@ def test_clocks_of_hosts_are_compared_where_they_are_several(monkeypatch, tmp_pa
         HOST.format(name=name, kind=KINDS[kind].format(n=n)) for n, name in enumerate("ab", 1)
     ))  # fmt: skip
 
-    def running(study, file, out, **more) -> None:
+    def attempt(study, file, out, **more) -> None:
         planned.extend(plan.load(file, study).sequence)
         raise BenchError("STL-X", "no run")
 
-    monkeypatch.setattr(planner, "Running", running)
+    monkeypatch.setattr(planner, "Attempt", attempt)
     done = CliRunner().invoke(app, ["plan", "--send", "2KB@60", "--receive", "10KB@10", "--from",
                                     "a", "--to", "b", "--hosts", str(hosts)])  # fmt: skip
     assert planned, done.output

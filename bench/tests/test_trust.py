@@ -21,7 +21,7 @@ from starling_bench import cells, follow, plan, report, rti, stats, store, telli
 from starling_bench.conduct import Conductor
 from starling_bench.differences import differences
 from starling_bench.errors import BenchError
-from starling_bench.running import Running
+from starling_bench.attempt import Attempt
 from starling_bench.store import Store
 from starling_bench.studies.rtibm import STUDY, figures, rows, terminal
 
@@ -240,7 +240,7 @@ def test_settings_that_are_not_of_the_file_are_told(tmp_path, monkeypatch):
     assert rti.Adapter().outside(own, str(tmp_path)) == []
     file = tmp_path / "t.tsf.toml"
     file.write_text(text(rti='env = { STARLING_NET_UNIX = "false" }'))
-    doing = Running(STUDY, file)
+    doing = Attempt(STUDY, file)
     doing.sequences = plan.load(file, STUDY)
     doing.conductor = Conductor(STUDY, tmp_path, None, None, None)
     assert list(doing._outside()) == [
@@ -386,7 +386,7 @@ def test_a_program_is_found_from_another_folder(tmp_path, monkeypatch):
     file.write_text(text(rti='adapter = "tcp"'))
     for given, kept in (("build/bmfed", f"{tmp_path}/build/bmfed"), ("bmfed", "bmfed")):
         out = tmp_path / f"out-{Path(given).parent.name}"
-        doing = Running(STUDY, file, out, program=given)
+        doing = Attempt(STUDY, file, out, program=given)
         doing.sequences = plan.load(file, STUDY)
         of = doing._begun(type("Me", (), {"id": "x"}))
         assert json.loads((out / "run.json").read_text())["bmfed"] == kept

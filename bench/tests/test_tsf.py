@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from bad_tsf import BAD, GOOD
 
-from starling_bench import plan
+from starling_bench import durations, plan
 from starling_bench.errors import USAGE, BenchError
 from starling_bench.loops import together
-from starling_bench.plan import SWITCHES
+from starling_bench.sequences import SWITCHES, File, schema
 from starling_bench.rti import ADAPTERS, Starling
 from starling_bench.studies.rtibm import STUDY
 
 
-def load(tmp_path: Path, text: str) -> plan.File:
+def load(tmp_path: Path, text: str) -> File:
     path = tmp_path / "t.tsf.toml"
     path.write_text(text)
     return plan.load(path, STUDY)
@@ -99,7 +99,7 @@ def test_the_campaign_takes_half_an_hour(name):
     updates. Of loops ten samples."""
     (path,) = (p for p in SHIPPED if p.name == name)
     every = [e for s in plan.load(path, STUDY).sequence for e in s.execution]
-    whole = sum(plan.seconds(STUDY, e) + plan.EXECUTION_S for e in every)
+    whole = sum(durations.seconds(STUDY, e) + durations.EXECUTION_S for e in every)
     assert 10 * 60 < whole < 30 * 60
     for file, updates in ((path, 1000), (path.with_name("loops.tsf.toml"), 10_000)):
         sequences = [s for s in plan.load(file, STUDY).sequence if s.name.startswith("loops.")]
@@ -417,7 +417,7 @@ def test_every_switch_sets_what_the_rti_has():
 
 def test_the_committed_schema_is_what_the_program_prints():
     committed = Path(__file__).parents[1] / "tsf.schema.json"
-    assert committed.read_text() == plan.schema(STUDY)
+    assert committed.read_text() == schema(STUDY)
 
 
 def test_a_file_that_is_utf_16(tmp_path):

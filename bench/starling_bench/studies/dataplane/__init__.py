@@ -15,7 +15,7 @@ from ...commands import IdleWait
 from ...console import console_for, guarded
 from ...errors import FAILED, OK, USAGE, BenchError
 from ...identity import Run
-from ...running import signals
+from ...attempt import signals
 from ...store import Store
 from ...study import Columns, Study
 
@@ -55,46 +55,44 @@ Out = Annotated[Path | None, typer.Option(help="Directory for results, new or em
 
 
 @app.callback(invoke_without_command=True)
+@guarded
 def main(
     context: typer.Context, rti_root: Root = None, program: Program = None, out: Out = None,
     scale: Annotated[float, typer.Option(min=0.001, help="So many times as long at a point.")] = 1,
     rounds: Annotated[int, typer.Option(min=1, help="Repeats of everything.")] = 3,
     only: Annotated[str, typer.Option(help="Only sweeps whose name contains this.")] = "",
     idle_wait_s: IdleWait = 60,
-) -> None:  # fmt: skip
+) -> int | None:  # fmt: skip
     """Without a command: runs all sweeps and writes report.html; fails if anything could not be
     measured."""
-
-    def work() -> int:
-        if rti_root is None or program is None or out is None:
-            what = "--rti-root, --program and --out are needed"
-            raise BenchError("STL-DPL-003", what, do="see --help", exit_code=USAGE)
-        for one in (
-            program,
-            *map(program.with_name, ("bench-raw", "bench-link")),
-            rti_root / "bin",
-        ):
-            if not one.exists():
-                raise BenchError("STL-DPL-001", "missing", str(one), "make bench-report", USAGE)
-        chosen = [sweep for sweep in SWEEPS if only in sweep["name"]]
-        if not chosen:
-            names = ", ".join(sweep["name"] for sweep in SWEEPS)
-            raise BenchError("STL-DPL-002", f"no sweep '{only}'", "--only", names, USAGE)
-        me = Run()
-        given = {"scale": scale, "rounds": rounds, "only": only, "rti_root": str(rti_root)}
-        more = {"notes": [], "failed": [], "left_out": {}, "points": 0, "took_s": 0.0}
-        try:
-            store = Store.create(out, STUDY, {"id": me.id, **given, **more})
-            return asyncio.run(_all(store, me, rti_root, program, chosen, idle_wait_s))
-        except asyncio.CancelledError:
-            raise BenchError(
-                "STL-RUN-004", "interrupted; the results so far are kept", str(out)
-            ) from None
-        finally:
-            me.end()
-
-    if not context.invoked_subcommand:
-        raise typer.Exit(guarded(work))
+    if context.invoked_subcommand:
+        return None
+    if rti_root is None or program is None or out is None:
+        what = "--rti-root, --program and --out are needed"
+        raise BenchError("STL-DPL-003", what, do="see --help", exit_code=USAGE)
+    for one in (
+        program,
+        *map(program.with_name, ("bench-raw", "bench-link")),
+        rti_root / "bin",
+    ):
+        if not one.exists():
+            raise BenchError("STL-DPL-001", "missing", str(one), "make bench-report", USAGE)
+    chosen = [sweep for sweep in SWEEPS if only in sweep["name"]]
+    if not chosen:
+        names = ", ".join(sweep["name"] for sweep in SWEEPS)
+        raise BenchError("STL-DPL-002", f"no sweep '{only}'", "--only", names, USAGE)
+    me = Run()
+    given = {"scale": scale, "rounds": rounds, "only": only, "rti_root": str(rti_root)}
+    more = {"notes": [], "failed": [], "left_out": {}, "points": 0, "took_s": 0.0}
+    try:
+        store = Store.create(out, STUDY, {"id": me.id, **given, **more})
+        return asyncio.run(_all(store, me, rti_root, program, chosen, idle_wait_s))
+    except asyncio.CancelledError:
+        raise BenchError(
+            "STL-RUN-004", "interrupted; the results so far are kept", str(out)
+        ) from None
+    finally:
+        me.end()
 
 
 async def _all(
@@ -181,15 +179,12 @@ def conclude(store: Store, sweeps: list[dict]) -> None:
 
 
 @app.command()
-def report(directory: Annotated[Path, typer.Argument(help="Directory of a run.")]) -> None:
+@guarded
+def report(directory: Annotated[Path, typer.Argument(help="Directory of a run.")]) -> int:
     """Writes the report of a run anew."""
-
-    def work() -> int:
-        store = Store.load(directory, STUDY, claim=True)
-        try:
-            conclude(store, [s for s in SWEEPS if store.run["only"] in s["name"]])
-        finally:
-            store.close()
-        return OK
-
-    raise typer.Exit(guarded(work))
+    store = Store.load(directory, STUDY, claim=True)
+    try:
+        conclude(store, [s for s in SWEEPS if store.run["only"] in s["name"]])
+    finally:
+        store.close()
+    return OK

@@ -8,7 +8,7 @@ import typer
 from ... import flows, planned, sites
 from ...commands import IdleWait, RtiRoot, commands
 from ...console import guarded
-from ...running import run_text
+from ...attempt import run_text
 from ...store import Store
 from ...study import Study
 from ...topologies import TOPOLOGIES
@@ -116,42 +116,37 @@ def _wanted(
 
 
 @app.command()
+@guarded
 def phase0(
     out: Out, program: Program = "ec1fed", topology: Topologies = "1-1,1-N,N-1,N-N",
     only: Only = "", sites: Sites = "local", seconds_per_configuration: Seconds = 1.0,
     seed: Seed = 1, samples: Samples = 1, real_time: RealTime = "off", idle_wait_s: IdleWait = 60,
-) -> None:  # fmt: skip
+) -> int:  # fmt: skip
     """Phase 0: all configurations over plain sockets, TCP and UDP multicast."""
-
-    def work() -> int:
-        more = planned.switches(real_time=real_time)
-        wanted = _wanted(program, "sockets", topology, only, sites, seconds_per_configuration,
-                         seed, samples, None, None, more)  # fmt: skip
-        return run_text(STUDY, plans.configurations(wanted), out, idle_wait_s, wanted.notes)
-
-    raise typer.Exit(guarded(work))
+    more = planned.switches(real_time=real_time)
+    wanted = _wanted(program, "sockets", topology, only, sites, seconds_per_configuration,
+                     seed, samples, None, None, more)  # fmt: skip
+    return run_text(STUDY, plans.configurations(wanted), out, idle_wait_s, wanted.notes)
 
 
 @app.command()
+@guarded
 def phase1(
     out: Out, program: Program = "ec1fed", adapters: Adapters = "sockets,starling,dds",
     sites: Sites = "local", count: Annotated[int, typer.Option(min=2, max=20)] = 4,
     rti_root: RtiRoot = None, rtis: Rtis = None, seed: Seed = 1, idle_wait_s: IdleWait = 60,
     between: Annotated[str, typer.Option(help="Hybrids of these, every two of them.")] = "",
-) -> None:  # fmt: skip
+) -> int:  # fmt: skip
     """Phase I: connectivity, one update from every site to every other."""
-
-    def work() -> int:
-        hybrids = [h for h in plans.HYBRIDS if set(h.split("+")) <= set(between.split(","))]
-        every = ",".join([adapters, *hybrids])
-        wanted = _wanted(program, every, "", "", sites, 1.0, seed, 1, rti_root, rtis, {})
-        text = plans.connectivity(wanted, count)
-        return run_text(STUDY, text, out, idle_wait_s, wanted.notes)
-
-    raise typer.Exit(guarded(work))
+    hybrids = [h for h in plans.HYBRIDS if set(h.split("+")) <= set(between.split(","))]
+    every = ",".join([adapters, *hybrids])
+    wanted = _wanted(program, every, "", "", sites, 1.0, seed, 1, rti_root, rtis, {})
+    text = plans.connectivity(wanted, count)
+    return run_text(STUDY, text, out, idle_wait_s, wanted.notes)
 
 
 @app.command()
+@guarded
 def phase2(
     out: Out, program: Program = "ec1fed", adapters: Adapters = "sockets,starling",
     topology: Topologies = "1-1,1-N,N-1,N-N", only: Only = "", sites: Sites = "local",
@@ -159,15 +154,11 @@ def phase2(
     rti_root: RtiRoot = None, rtis: Rtis = None, real_time: RealTime = "off",
     bundling: Bundling = "off", bundle_ms: BundleMs = 5.0, lag_s: Lag = 0.0,
     conflate: Conflate = "off", idle_wait_s: IdleWait = 60,
-) -> None:  # fmt: skip
+) -> int:  # fmt: skip
     """Phase II: all configurations, endpoint to endpoint, over middleware; sockets beside it."""
-
-    def work() -> int:
-        more = planned.switches(bundling=bundling, conflate=conflate, real_time=real_time)
-        more |= {"lag_s": lag_s} if lag_s else {}
-        wanted = _wanted(program, adapters, topology, only, sites, seconds_per_configuration,
-                         seed, samples, rti_root, rtis, more)  # fmt: skip
-        wanted.bundle_ms = bundle_ms
-        return run_text(STUDY, plans.configurations(wanted), out, idle_wait_s, wanted.notes)
-
-    raise typer.Exit(guarded(work))
+    more = planned.switches(bundling=bundling, conflate=conflate, real_time=real_time)
+    more |= {"lag_s": lag_s} if lag_s else {}
+    wanted = _wanted(program, adapters, topology, only, sites, seconds_per_configuration,
+                     seed, samples, rti_root, rtis, more)  # fmt: skip
+    wanted.bundle_ms = bundle_ms
+    return run_text(STUDY, plans.configurations(wanted), out, idle_wait_s, wanted.notes)

@@ -11,8 +11,8 @@ from ...commands import commands
 from ...console import guarded
 from ...errors import USAGE, BenchError
 from ...fields import Faults, Loc
-from ...plan import Sequence, Spec
-from ...running import Running
+from ...sequences import Sequence, Spec
+from ...attempt import Attempt
 from ...store import Store
 from ...study import Study
 from . import fields, plans, rows
@@ -90,6 +90,7 @@ app = commands(STUDY, __doc__)
 
 
 @app.callback(invoke_without_command=True)
+@guarded
 def whole(
     context: typer.Context,
     rti_root: Annotated[Path | None, typer.Option(help="Install tree of Starling.")] = None,
@@ -103,18 +104,15 @@ def whole(
     rate: Annotated[float, typer.Option(min=0, help="At which it is updated, Hz.")] = 0,
     mode_field: Annotated[str, typer.Option(help="A field that has all its enumerators.")] = "",
     seed: Annotated[int, typer.Option(min=0, help="Of all values and orders.")] = 1,
-) -> None:
+) -> int | None:
     """Without a command: all of the study, or one class of your FOM (its plan stands beside)."""
-
-    def work() -> int:
-        if out is None or rti_root is None or program is None or bool(fom) != bool(class_name):
-            what = "--rti-root, --program and --out are needed, and --fom and --class together"
-            raise BenchError("STL-FOM-010", what, do="see --help", exit_code=USAGE)
-        own = plans.own_class(fom, class_name, mode_field, seed) if fom else None
-        places = rti_root.resolve(), program.resolve()
-        file, left_out = plans.write(out, *places, rtis, seed, own, rate)
-        notes = [f"left out: {what}" for what in left_out]
-        return Running(STUDY, file, out, scale=scale, idle_wait_s=idle_wait_s, notes=notes).run()
-
-    if not context.invoked_subcommand:
-        raise typer.Exit(guarded(work))
+    if context.invoked_subcommand:
+        return None
+    if out is None or rti_root is None or program is None or bool(fom) != bool(class_name):
+        what = "--rti-root, --program and --out are needed, and --fom and --class together"
+        raise BenchError("STL-FOM-010", what, do="see --help", exit_code=USAGE)
+    own = plans.own_class(fom, class_name, mode_field, seed) if fom else None
+    places = rti_root.resolve(), program.resolve()
+    file, left_out = plans.write(out, *places, rtis, seed, own, rate)
+    notes = [f"left out: {what}" for what in left_out]
+    return Attempt(STUDY, file, out, scale=scale, idle_wait_s=idle_wait_s, notes=notes).run()

@@ -19,7 +19,7 @@ from rich.console import Console
 from ...console import console_for, guarded
 from ...errors import OK, USAGE, BenchError
 from ...identity import Run
-from ...running import signals
+from ...attempt import signals
 from ...store import Store
 from ...study import Columns, Study
 from . import runs
@@ -46,6 +46,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.callback(invoke_without_command=True, help=__doc__)
+@guarded
 def main(
     rti_root: Annotated[Path, typer.Option(help="Install tree of Starling.")],
     programs: Annotated[Path, typer.Option(help="Where limits-federate and bench-raw are.")],
@@ -61,28 +62,24 @@ def main(
     ] = None,
     only: Annotated[str, typer.Option(help="Only figures whose name contains this.")] = "",
     seed: Annotated[int | None, typer.Option(help="Of the moments of joining late.")] = None,
-) -> None:
+) -> int:
     """Prints Starling's figures beside the raw limit; fails if anything was lost."""
-
-    def work() -> int:
-        needed = [programs / "limits-federate", programs / "bench-raw", rti_root / "bin"]
-        for program in needed + ([earlier / "limits" / "limits-federate"] if earlier else []):
-            if not program.exists():
-                raise BenchError("STL-LIM-003", "missing", str(program), "make bench", USAGE)
-        drawn = random.randrange(2**32) if seed is None else seed
-        given = {"rounds": rounds, "trips": trips, "updates": updates, "seed": drawn}
-        me = Run()
-        try:
-            store = Store.create(out, STUDY, {"id": me.id, **given})
-            return asyncio.run(_all(store, me, (rti_root, programs), earlier, only, time))
-        except asyncio.CancelledError:
-            raise BenchError(
-                "STL-RUN-004", "interrupted; the results so far are kept", str(out)
-            ) from None
-        finally:
-            me.end()
-
-    raise typer.Exit(guarded(work))
+    needed = [programs / "limits-federate", programs / "bench-raw", rti_root / "bin"]
+    for program in needed + ([earlier / "limits" / "limits-federate"] if earlier else []):
+        if not program.exists():
+            raise BenchError("STL-LIM-003", "missing", str(program), "make bench", USAGE)
+    drawn = random.randrange(2**32) if seed is None else seed
+    given = {"rounds": rounds, "trips": trips, "updates": updates, "seed": drawn}
+    me = Run()
+    try:
+        store = Store.create(out, STUDY, {"id": me.id, **given})
+        return asyncio.run(_all(store, me, (rti_root, programs), earlier, only, time))
+    except asyncio.CancelledError:
+        raise BenchError(
+            "STL-RUN-004", "interrupted; the results so far are kept", str(out)
+        ) from None
+    finally:
+        me.end()
 
 
 async def _all(

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from ...fields import Faults, Loc, Seconds
 from ...phases import ticks
-from ...plan import Place, Sequence, Spec, spec_of
+from ...sequences import Place, Sequence, Spec, spec_of
 
 FEDERATES_MAX = 10
 HEAD_BYTES, BYTES_MAX = 16, 1 << 24

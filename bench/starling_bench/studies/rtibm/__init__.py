@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ... import loops
 from ...commands import commands
-from ...plan import Spec
+from ...sequences import Spec
 from ...store import Store
 from ...study import Study
 from . import fields, rows, terminal

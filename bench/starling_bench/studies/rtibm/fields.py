@@ -9,7 +9,7 @@ from pydantic import Field
 
 from ... import stats
 from ...fields import MANY, Faults, Loc, Positive, Seconds
-from ...plan import Place, Sequence, Spec, spec_of
+from ...sequences import Place, Sequence, Spec, spec_of
 from ...topology import class_faults
 
 CLASSES_PER_TRANSPORT = 16

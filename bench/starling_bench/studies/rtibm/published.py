@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 
 from ...differences import rti_of
-from ...plan import SWITCHES
+from ...sequences import SWITCHES
 from ...report import by_rti, ms, text_table
 from .rows import doubt, latency, rate_doubt
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import loops, rates, stats
 from ...differences import RTIS, WHERE, Question, rti_in
-from ...plan import SWITCHES
+from ...sequences import SWITCHES
 from ...store import Store, check_counts, check_sum
 from ...study import Columns
 from ...variables import BETWEEN, ON, Variable, Variables, setting

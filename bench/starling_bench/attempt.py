@@ -38,8 +38,8 @@ def clean() -> list[str]:
 
 
 @dataclass
-class Running:
-    """One run, or the rest of one."""
+class Attempt:
+    """A run from its beginning, or the rest of one."""
 
     study: Study
     file: Path
@@ -291,7 +291,7 @@ def run_text(
     file = out.with_name(out.name + ".tsf.toml")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
-    return Running(study, file, out, idle_wait_s=idle_wait_s, notes=notes).run()
+    return Attempt(study, file, out, idle_wait_s=idle_wait_s, notes=notes).run()
 
 
 def _shortfall(store: Store, summaries: list[dict]) -> int:
