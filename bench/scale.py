@@ -64,7 +64,8 @@ def generate(out: Path, number: int, count: int) -> Path:
 
 def report(path: Path, counted, found: dict, shares: dict) -> None:
     """The distribution as a page."""
-    from starling_bench.report import plt, text_table
+    from starling_bench.drawing import plt
+    from starling_bench.parts import text_table
 
     figure, axes = plt.subplots()
     lower = updates.WIDTH ** counted["latency_class"].to_numpy().astype(float) / 1e6

@@ -10,7 +10,8 @@ from statistics import median
 
 from .differences import OUTCOMES, RTIS, Difference, by_sequence, differences, key_of, rti_in
 from .parts import part, short, table, titled
-from .report import interval, ms, order
+from . import order
+from .cells import interval, ms
 from .store import Store
 from .study import Study
 
@@ -214,7 +215,7 @@ def comparisons(store: Store, compared: list[Difference]) -> list[str]:
         tables += [titled(f"{sequence}: {question}", _number(each[0], "comparison")),
                    comparison_table(of)]  # fmt: skip
     head = ["family", "comparisons", "different", "not certain", "not told", "left out"]
-    said = f"<p>{_FAMILY}</p><p>{_COMPARED} {order(store)}</p>"
+    said = f"<p>{_FAMILY}</p><p>{_COMPARED} {order.said(store)}</p>"
     return [part("Comparisons", said + table(head, lines) + "".join(tables), True)]
 
 

@@ -7,11 +7,27 @@ from collections.abc import Callable
 from html import escape
 
 from .differences import key_of, on
-from .report import interval, ms, whole
+
 
 ROUND_TRIPS = ("mean", "95 % interval", "Hz", "sd", "min", "mode", "p50", "p90", "p99", "p99.9",
                "p99.99", "max")  # fmt: skip
 RATES = ("updates/s", "95 % interval", "MB/s", "sd", "min", "max", "by callbacks")
+
+
+def ms(value: float | None) -> str:
+    """Three digits that count; no more than a microsecond's fraction."""
+    if value is None:
+        return "-"
+    return f"{value:.4f}" if value < 0.1 else f"{value:.3f}" if value < 10 else f"{value:.1f}"
+
+
+def whole(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f}"
+
+
+def interval(low: float | None, high: float | None, text: Callable[[float | None], str]) -> str:
+    return "-" if low is None else f"{text(low)} - {text(high)}"
+
 
 
 def lost(s: dict) -> str:

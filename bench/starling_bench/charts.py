@@ -6,9 +6,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import NullLocator
 
-from . import report
+from . import drawing
 from .estimates import Estimate, Fit
-from .report import PLAIN, Page, legend, plots, style, text_table
+from .parts import text_table
+from .drawing import PLAIN, Page, legend, plots, style
 
 # Of a line: its points along the axis, each with its value and the ends of its interval.
 Point = tuple[object, float, float | None, float | None]
@@ -36,7 +37,7 @@ def lines(
         bars[0].set_gid(f"line-{index}")
         little = [at for at, p in zip(x, points, strict=True) if p[0] in hollow.get(name, ())]
         marked = [(at, v) for at, v in zip(x, y, strict=True) if at in little]
-        report.hollow(axes, marked, index, f"hollow-line-{index}")
+        drawing.hollow(axes, marked, index, f"hollow-line-{index}")
     axes.set(title=title, xlabel=axis, ylabel=unit)
     if along != "linear" and not named:
         axes.set_xscale(along)

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import periods, report
+from . import drawing, periods
 from .oneway import Flow
-from .report import Page, plt
+from .drawing import Page, plt
+from .parts import text_table
 from .variables import value
 
 # So many pixels has a figure across; of each, the lowest and the highest are drawn.
@@ -28,14 +29,14 @@ def figure(page: Page, title: str, caption: str, lines: list[Course], budget_ms:
     drawn, axes = plt.subplots(figsize=(8, 4))
     for index, line in enumerate(lines):
         count, ms = seen(line.flow.count, line.flow.ms)
-        look = report.style(index) | {"marker": ""} | ({"color": "#888888"} if line.grey else {})
+        look = drawing.style(index) | {"marker": ""} | ({"color": "#888888"} if line.grey else {})
         name = f"{line.name} (raw limit)" if line.raw else line.name
         (made,) = axes.plot(count, ms, lw=0.8, ls="--" if line.raw else "-", label=name, **look)
         made.set_gid(f"line-{index}")
     axes.axhline(budget_ms, color="#c92a2a", lw=1.2, label=f"budget {budget_ms:.4g} ms")
     axes.set(title=title, xlabel="message count", ylabel="delivery time, ms")
     axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
-    report.legend(axes, len(lines) + 1)
+    drawing.legend(axes, len(lines) + 1)
     return page.figure(drawn, caption)
 
 
@@ -67,15 +68,15 @@ def by_number(page: Page, key: str, lines: list[tuple[str, dict]]) -> list[str]:
     drawn, axes = plt.subplots()
     for index, (name, of) in enumerate(by.items()):
         x = sorted(of)
-        (made,) = axes.plot(x, [np.mean(of[n]) for n in x], label=name, **report.style(index))
+        (made,) = axes.plot(x, [np.mean(of[n]) for n in x], label=name, **drawing.style(index))
         made.set_gid(f"line-{index}")
         ends = ([end(of[n]) for n in x] for end in (min, max))
-        axes.fill_between(x, *ends, alpha=0.2, color=report.style(index)["color"])
+        axes.fill_between(x, *ends, alpha=0.2, color=drawing.style(index)["color"])
     axes.set(title=f"Delivery time by {key}", xlabel=key, ylabel="mean, ms")
     axes.set_ylim(bottom=0)
-    report.legend(axes, len(by))
+    drawing.legend(axes, len(by))
     caption = "Mean of all flows of a test; shaded: from the flow with the least to the largest."
-    return [report.plots([page.figure(drawn, caption)])]
+    return [drawing.plots([page.figure(drawn, caption)])]
 
 
 def seen(count: np.ndarray, ms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -110,4 +111,4 @@ def found_periods(lines: list[tuple[str, str, Flow]], said: str, most: int) -> l
         how += f" Of {len(found)} that were found these {most} are the surest."
     shown = [line for _, *line in sorted(found, key=lambda line: line[0])[:most]]
     head = ("RTI", "flow", "what", "p", "correlation")
-    return ["<h2>Periods</h2>", f"<p>{how}</p>", report.text_table(head, shown)]
+    return ["<h2>Periods</h2>", f"<p>{how}</p>", text_table(head, shown)]

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from .differences import rti_in
-from .report import COLOURS, MARKERS, PLAIN, Page, hollow_for, legend, shown, wrapped
+from .drawing import COLOURS, MARKERS, PLAIN, Page, hollow_for, legend, shown, wrapped
 from .rti import RAW
 from .variables import Variable, Variables
 

@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from .report import PLAIN, Page, legend, plt, style
+from .drawing import PLAIN, Page, legend, plt, style
 
 Lines = dict[str, list[dict]]  # points by what carried them
 _GREY = "#888"

@@ -9,7 +9,8 @@ from itertools import combinations
 
 from . import findings, sites
 from .findings import Finding
-from .report import ms, text_table
+from .cells import ms
+from .parts import text_table
 from .sites import OWN, PROFILES
 from .store import Store
 

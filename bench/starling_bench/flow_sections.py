@@ -9,7 +9,9 @@ import numpy as np
 
 from .flow_points import misnamed, place
 from .network import Host
-from .report import Page, legend, ms, plots, plt, style, text_table
+from .cells import ms
+from .drawing import Page, legend, plots, plt, style
+from .parts import text_table
 from .sites import LOCAL, OWN, PROFILES, mtu
 
 _HEADERS = 28  # of IPv4 and UDP

@@ -13,11 +13,12 @@ import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from . import courses, report
+from . import courses
 from .courses import Course
 from .equivalence import repeated
 from .oneway import Flow
-from .report import Page
+from .drawing import Page, plots
+from .parts import text_table
 from .rti import RAW
 from .transports import misnamed
 from .variables import value
@@ -56,14 +57,14 @@ class Source:
         raws = [s for s in summaries if s.get("adapter") in RAW]
         return [
             "<h2>Beside the source</h2>",
-            report.plots([f for one in self._table["figure"]
+            plots([f for one in self._table["figure"]
                           for f in self._figure(page, one, rtis, raws)]),
-            report.text_table(("figure of the source", "there", "here"),
+            text_table(("figure of the source", "there", "here"),
                               [*self._absent(rtis), *self._values(rtis)]),
-            report.text_table(("flow", "there", "in budget here"), list(self._flows(rtis))),
+            text_table(("flow", "there", "in budget here"), list(self._flows(rtis))),
             "<h2>One setting changed alone</h2>",
             f"<p>{_COMPARED_HOW}</p>",
-            report.text_table(("what", "flow", "result"), list(self._compared(summaries))),
+            text_table(("what", "flow", "result"), list(self._compared(summaries))),
         ]  # fmt: skip
 
     def _drawn(self, rtis: list[dict], one: dict) -> list[dict]:

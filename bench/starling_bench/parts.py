@@ -3,28 +3,11 @@ rows have a name that stays in sight.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from html import escape
 
-from .differences import rti_in, sequence_of
+from .differences import on, rti_in, sequence_of
 from .variables import Variables
-
-STYLE = """
-.contents{columns:10em;list-style:none;padding:0;margin:1em 0}.contents li{padding:.1em 0}
-h3{font-size:1em;margin:1.4em 0 0}h3+p{margin:.2em 0 0;font-size:13px}
-td.said{white-space:normal;min-width:9em}
-.part{margin-top:2em}.part>summary{cursor:pointer;border-bottom:1px solid #8884}
-.part>summary>h2{display:inline-block;border:0;margin:0}.in{scroll-margin-top:4em}
-.at{scroll-margin-top:1em}
-.scroll td:first-child,.scroll th:first-child{position:sticky;left:0;background:Canvas}
-.scroll th:first-child{background:linear-gradient(#8881,#8881)Canvas}
-.scroll td:first-child{white-space:normal;min-width:10em}
-@media screen and (max-width:600px){
-.scroll td:first-child,.scroll th:first-child{white-space:normal;min-width:7em;max-width:38vw}
-.scroll td:first-child{overflow-wrap:anywhere}}
-@media print{details::details-content{content-visibility:visible;display:block;height:auto}
-.contents{display:none}.scroll td:first-child,.scroll th:first-child{position:static}}
-"""
 
 
 def part(title: str, content: str, fold: bool) -> str:
@@ -77,6 +60,11 @@ def with_contents(page: str) -> tuple[str, str]:
     return page, f'<ul class="contents">{"".join(items)}</ul>'
 
 
+def _scrolled(rows: Iterable[str], kind: str) -> str:
+    named = f' class="{kind}"' if kind else ""
+    return f'<div class="scroll"><table{named}>{"".join(rows)}</table></div>'
+
+
 def table(
     head: Iterable[str], rows: Iterable[Iterable[str]], left: frozenset[int] = frozenset(),
     said: frozenset[int] = frozenset(), kind: str = "",
@@ -86,16 +74,57 @@ def table(
 
     def cell(tag: str, n: int, content: str) -> str:
         words = ["t"] * (n in {0, *left, *said}) + ["said"] * (n in said)
-        return f'<{tag} class="{" ".join(words)}">{content}</{tag}>' if words else (
-            f"<{tag}>{content}</{tag}>"
-        )  # fmt: skip
+        kinds = f' class="{" ".join(words)}"' if words else ""
+        return f"<{tag}{kinds}>{content}</{tag}>"
 
     def line(tag: str, cells: Iterable[str]) -> str:
         return f"<tr>{''.join(cell(tag, n, content) for n, content in enumerate(cells))}</tr>"
 
-    lines = [line("th", map(escape, head)), *(line("td", row) for row in rows)]
-    named = f' class="{kind}"' if kind else ""
-    return f'<div class="scroll"><table{named}>{"".join(lines)}</table></div>'
+    return _scrolled([line("th", map(escape, head)), *(line("td", row) for row in rows)], kind)
+
+
+def text_table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Texts in columns."""
+
+    def line(tag: str, texts: tuple[str, ...]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(t)}</{tag}>" for t in texts) + "</tr>"
+
+    return _scrolled([line("th", head), *(line("td", row) for row in rows)], "t")
+
+
+def pairs_table(values: dict) -> str:
+    """Names, and their values beside."""
+    rows = (
+        f'<tr><th class="t">{escape(str(k))}</th><td class="t setting">{escape(str(v))}</td></tr>'
+        for k, v in values.items()
+    )
+    return _scrolled(rows, "")
+
+
+def by_rti(
+    head: tuple[str, ...], summaries: list[dict], key: Callable[[dict], tuple[str, ...]],
+    cell: Callable[[dict], str], name: Callable[[dict], str] = on,
+) -> str:  # fmt: skip
+    """A row per key, a column per RTI, or what `name` says; several tests of one cell stand one
+    behind the other."""
+    columns = list(dict.fromkeys(map(name, summaries)))
+    rows: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    for s in summaries:
+        rows.setdefault(key(s), {}).setdefault(name(s), []).append(cell(s))
+    lines = [(*k, *("; ".join(by.get(c, ["-"])) for c in columns)) for k, by in rows.items()]
+    return text_table((*head, *columns), lines)
+
+
+def with_setup(
+    variables: Variables, summaries: list[dict], head: list[str], rows: list[list[str]]
+) -> str:
+    """A table with what differs between tests in front; what all share stands above it."""
+    shared, setups = variables.setups(summaries)
+    above = "; ".join(f"{escape(k)} {escape(v)}" for k, v in shared.items())
+    titles = list(setups[0])
+    lines = [[*map(escape, s.values()), *row] for s, row in zip(setups, rows, strict=True)]
+    made = table([*titles, *head], lines, left=frozenset(range(len(titles))), kind="tests")
+    return (f"<p>All: {above}.</p>" if above else "") + made
 
 
 def by_test(

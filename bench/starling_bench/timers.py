@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .report import Page, legend, plots, plt, style, text_table
+from .drawing import Page, legend, plots, plt, style
+from .parts import text_table
 
 
 @dataclass(frozen=True)

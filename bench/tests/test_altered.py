@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from starling_bench import hosts, report
+from starling_bench import every_value, hosts
 from starling_bench.errors import BenchError, cannot
 from starling_bench.store import Store
 from starling_bench.studies.rtibm import STUDY, rows
@@ -123,7 +123,7 @@ def test_a_table_that_is_removed_meanwhile(tmp_path):
 
 def test_round_trips_that_were_removed_have_no_distribution(tmp_path):
     store = made(tmp_path)
-    assert report._sorted_ms(store, store.rows[0] | {}).shape == np.empty(0).shape
+    assert every_value._sorted_ms(store, store.rows[0] | {}).shape == np.empty(0).shape
     store.close()
 
 

@@ -8,7 +8,7 @@ import pytest
 from runs import text
 from test_short import sample
 
-from starling_bench import design, plan, report
+from starling_bench import design, effects, order, plan
 from starling_bench.store import Store
 from starling_bench.studies.rtibm import STUDY
 
@@ -41,7 +41,7 @@ def page(
                         "instances": p["instances"],
                     }
                 )  # fmt: skip
-    found = "".join(report.analysis(store, store.summaries()))
+    found = "".join(effects.analysis(store, store.summaries()))
     store.close()
     return found
 
@@ -126,7 +126,7 @@ def test_what_drifts_in_time_is_not_called_an_effect_of_the_rti(tmp_path, kind):
         found = page(tmp_path / str(seed), planned(tmp_path, seed), seed, drift)
         called += p_of_rti(found) < 0.05
     assert called <= 2 + 3 * np.sqrt(2)
-    assert report._IN_BLOCKS in found
+    assert order._IN_BLOCKS in found
 
 
 def test_an_effect_of_the_rti_is_found_beside_drift(tmp_path):
@@ -162,7 +162,7 @@ def of_loops(
                 took = 0.1 * size**0.5 * np.exp(test + rng.normal(0, 0.001))
                 row = {"execution": name, "test": i, "bytes": size, "loop": loop}
                 store.rows.append(sample(f"s.{rti}", number, took, took) | row)
-    found = "".join(report.analysis(store, store.summaries()))
+    found = "".join(effects.analysis(store, store.summaries()))
     store.close()
     return {line[0]: line for line in table(found)}
 
@@ -201,7 +201,7 @@ def test_executions_that_no_other_repeats_have_no_p(tmp_path):
     found = page(tmp_path / "out", every, effects={"b": 0.5}, samples=5)
     by = {line[0]: line for line in table(found)}
     assert by["sequence"][3:5] == ["-", "-"] and by["bytes"][4] == "&lt; 0.001"
-    assert report._NO_BLOCKS in found
+    assert order._NO_BLOCKS in found
 
 
 def test_what_is_left_out_of_an_analysis_is_said(tmp_path):

@@ -16,6 +16,7 @@ from browser import PROGRAM, Browser, browser
 from test_manager import WHOLE, manage, sequence
 
 from starling_bench import report
+from starling_bench.parts import by_rti
 from starling_bench.store import Store
 from starling_bench.studies.range import STUDY as RANGE
 from starling_bench.studies.range import figures as of_range
@@ -218,7 +219,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     store = Store.create(tmp_path_factory.mktemp("wide") / "out", RANGE, given)
     rtis = [{"sequence": f"series.starling-fastest-{n}.2-namespaces", "rti": "Starling 0.1 (shared "
              "memory)", "instances": 100} for n in range(12)]  # fmt: skip
-    many = report.by_rti(
+    many = by_rti(
         ("instances",), rtis, lambda s: (str(s["instances"]),), lambda s: "116,708 of 1,000,000"
     )
     tables = [of_range._table(flows(several=several)) for several in (False, True)]

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.transforms import Bbox
 from test_short import sample
 
-from starling_bench import report
+from starling_bench import drawing, every_value
 from starling_bench.curves import LINES_MAX, curves, draw, left_out, looks
 from starling_bench.store import Store
 from starling_bench.studies.rtibm import STUDY, figures, rows
@@ -20,8 +20,8 @@ def test_names_of_lines_cover_no_curve(lines):
     figure, axes = plt.subplots()
     for index in range(lines):
         axes.plot([1, 2], [index * 1e6, 5e7], label=f"RTI {index}, OWOT reliable, m → s, e.{index}")
-    axes.yaxis.set_major_formatter(report.PLAIN)
-    report.legend(axes, lines)
+    axes.yaxis.set_major_formatter(drawing.PLAIN)
+    drawing.legend(axes, lines)
     figure.canvas.draw()
     box = axes.get_legend().get_window_extent()
     curves = axes.get_window_extent()
@@ -48,7 +48,7 @@ def test_samples_in_their_order_are_named_by_rti(tmp_path):
         tests = {"1": {"rti": rti}}
         store.begin(f"{name}.{rti}", "e", adapter=rti, tests=tests, pairs=1, state="done")
         store.rows += [sample(f"{name}.{rti}", n, 0.4, 0.5, 100_000)] * 2
-    drawn = report.series(report.Page(store), "All", "Hz", store.with_settings(), rows.label)
+    drawn = every_value.series(drawing.Page(store), "All", "Hz", store.with_settings(), rows.label)
     store.close()
     names = re.findall("<text[^>]*>([^<]*OWOT[^<]*)</text>", drawn)
     assert names == ["a, OWOT reliable", "b, OWOT reliable"]
@@ -179,7 +179,7 @@ def test_the_names_of_a_figures_lines_are_short(tmp_path):
             {"types": (1, 2, 4), "bytes": (8, 64), "instances": (1, 10)}, kind=("OWOT", "OWIT")
         )
     ]
-    drawn = draw(report.Page(store), tests, (("Rate", "Hz", report.band("rate_hz")),))
+    drawn = draw(drawing.Page(store), tests, (("Rate", "Hz", drawing.band("rate_hz")),))
     store.close()
     assert len(drawn) == 3
     for figure in drawn:
@@ -206,7 +206,7 @@ def test_figures_of_a_design_take_as_long_as_it_is_large():
 
 
 def test_long_numbers_and_names_are_within_the_picture(tmp_path):
-    class Page(report.Page):
+    class Page(drawing.Page):
         def __init__(self) -> None:
             self.count = 0
             self.store = type("Store", (), {"directory": tmp_path})()
@@ -215,8 +215,8 @@ def test_long_numbers_and_names_are_within_the_picture(tmp_path):
     for index in range(12):
         axes.plot([1, 2], [0, 5e9], label=f"line {index} with a long name of its own")
     axes.set(ylabel="updates/s")
-    axes.yaxis.set_major_formatter(report.PLAIN)
-    report.legend(axes, 12)
+    axes.yaxis.set_major_formatter(drawing.PLAIN)
+    drawing.legend(axes, 12)
     figure.subplots_adjust(left=0.13, right=0.97, top=0.91, bottom=0.14)
     figure.canvas.draw()
     # In inches: what reaches beyond the sheet would be cut off.

@@ -16,7 +16,7 @@ from test_manager import LIMIT_S, WHOLE, manage, sequence
 
 from starling_bench import raw, svg
 from starling_bench.errors import BenchError
-from starling_bench.report import thinned
+from starling_bench.every_value import thinned
 
 
 def save(path: Path, sample: int, ns: np.ndarray) -> None:

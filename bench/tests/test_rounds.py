@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from starling_bench import report, stats
+from starling_bench import order, stats
 from starling_bench.compare import compare
 from starling_bench.differences import _number, differences, sample_values
 from starling_bench.store import Store
@@ -143,12 +143,12 @@ def test_names_with_dollars_are_no_formulas(store):
 
 def test_where_samples_are_too_few_for_drift_it_is_said(store):
     """One test in two rounds of three samples: neither it nor a round can be judged."""
-    said = " ".join(report.doubts(store, store.summaries()))
+    said = " ".join(order.doubts(store, store.summaries()))
     assert "2 of 2 tests have fewer than 6 samples (or rounds)" in said
     assert "Nor can drift be told of 4 of 4 executions" in said and "<table>" not in said
     # Of several tests in an execution, all of them together.
     rows = [row | {"test": n} for n in range(1, 9) for row in store.rows]
     store.rows = [r for r in rows if r["sequence"] == "fast" or r["test"] == 1]
-    said = " ".join(report.doubts(store, store.summaries()))
+    said = " ".join(order.doubts(store, store.summaries()))
     assert "fast/rel.1" in said and "drift of all its tests together, rising" in said
     assert "slow/rel.1" not in said

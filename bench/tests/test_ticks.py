@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from test_short import best, fastest, sample
 
-from starling_bench import loops, report
+from starling_bench import drawing, loops
 from starling_bench.differences import differences
 from starling_bench.store import Store
 from starling_bench.studies.rtibm import STUDY, figures, rows
@@ -158,8 +158,8 @@ def test_a_test_of_which_nothing_came_back_is_told(tmp_path):
 
 
 def test_captions_say_each_doubt_once():
-    assert report.hollow_for(["", "a", "b", "a"]) == " Hollow: a; or b."
-    assert report.hollow_for(["", ""]) == ""
+    assert drawing.hollow_for(["", "a", "b", "a"]) == " Hollow: a; or b."
+    assert drawing.hollow_for(["", ""]) == ""
 
 
 def test_who_ran_it_more_often_has_no_more_tries():

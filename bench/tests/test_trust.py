@@ -17,7 +17,7 @@ from test_rounds import sample as trips
 from test_short import best as best_of
 from test_short import run, sample
 
-from starling_bench import cells, follow, plan, report, rti, stats, store, telling
+from starling_bench import cells, drawing, follow, order, plan, rti, stats, store, telling
 from starling_bench.conduct import Conductor
 from starling_bench.differences import differences
 from starling_bench.errors import BenchError
@@ -172,7 +172,7 @@ def test_rounds_that_took_no_turns_are_told(tmp_path, order):
     of = Store.create(tmp_path / "out", STUDY, dict(GIVEN))
     for n, name in enumerate(order):
         of.begin(name, f"e.{n}", round_of="e", tests={})
-    assert report.order(of) == (report._TO_AND_FRO if turns else report._APART)
+    assert order.said(of) == (order._TO_AND_FRO if turns else order._APART)
     of.close()
 
 
@@ -311,7 +311,7 @@ def test_figures_of_a_former_report_do_not_stay(tmp_path):
     drawn.mkdir()
     for name in ("001.svg", "999.svg", "1000.png", "mine.png", "12.svg"):
         (drawn / name).touch()
-    report.Page(of)
+    drawing.Page(of)
     assert {file.name for file in drawn.iterdir()} == {"mine.png", "12.svg"}
     of.close()
 

@@ -4,7 +4,8 @@ import statistics
 from html import escape
 
 from ... import charts, report
-from ...report import Page, plots, text_table
+from ...drawing import Page, plots
+from ...parts import text_table
 from ...store import Store
 
 

@@ -3,7 +3,7 @@
 from html import escape
 from operator import itemgetter
 
-from ... import findings, flow_figures, flow_sections, report
+from ... import drawing, findings, flow_figures, flow_sections, order, parts, report
 from ...findings import Finding
 from ...flow_points import THEORY_MIN, between, connectivity, points, tables
 from ...sites import PROFILES
@@ -68,7 +68,7 @@ def stated(found: list[dict]) -> list[tuple[str, Finding]]:
 
 def write(store: Store, summaries: list[dict]) -> None:
     """Writes report.html."""
-    page, found = report.Page(store), points(summaries)
+    page, found = drawing.Page(store), points(summaries)
     lost = sum(p["lost"] for p in found if p["transport"] == "reliable")
     limited, beyond = (sum(p[mark] for p in found) for mark in ("limited", "beyond"))
     text = (
@@ -93,7 +93,7 @@ def write(store: Store, summaries: list[dict]) -> None:
                     lines.setdefault(p["carrier"], []).append(p)
             where = f"{topology}, {profile}"
             body += [f"<h2>{escape(where)}</h2>",
-                     report.plots(flow_figures.nine(page, lines, where))]  # fmt: skip
+                     drawing.plots(flow_figures.nine(page, lines, where))]  # fmt: skip
         body += tables(found)
     report.write(store, "EC1: what carries the PBOM", body)
 
@@ -106,6 +106,6 @@ def _findings(store: Store, found: list[dict]) -> list[str]:
         "<p>The source's statements, tested against this run's data. Slopes are of medians, within "
         "configurations that are alike in all else, with 95 % intervals; ratios are geometric "
         "means over configurations in common, their intervals corrected for their number. "
-        f"{report.order(store)}</p>",
-        report.text_table(head, lines),
+        f"{order.said(store)}</p>",
+        parts.text_table(head, lines),
     ]

@@ -4,8 +4,8 @@ import tomllib
 from html import escape
 from pathlib import Path
 
-from ... import answers, capture, charts, report
-from ...report import Page, plots, text_table
+from ... import answers, capture, charts, parts, report
+from ...drawing import Page, plots
 from ...store import Store
 from . import analysis
 from .fields import COMBINED, MODES
@@ -41,7 +41,7 @@ def write(store: Store, summaries: list[dict]) -> None:
     body += _wire([s for s in summaries if s["wire"]])
     rows = [(layout, *map(str, (e.lines, e.branches, e.forms)))
             for layout in ("multiple", *COMBINED) for e in (analysis.ease_of(layout),)]  # fmt: skip
-    body += ["<h2>Ease of use</h2>", text_table(_EASE, rows), *_every(store, summaries)]
+    body += ["<h2>Ease of use</h2>", parts.text_table(_EASE, rows), *_every(store, summaries)]
     body += report.ways(summaries, lambda s: s["transport"] == "best_effort")
     body += answers.comparisons(store, answers.found(store, summaries))
     body += ["<h2>How this was measured</h2>", f"<p>{escape(_TEXTS['report']['method'])}</p>"]
@@ -96,7 +96,7 @@ def _penalties(group: list[dict]) -> list[str]:
             cells = [one.text(" %") if one else "-" for one in each]
             rows.append((mode, *cells, f"{_TEXTS['penalty'][mode]:g} %"))
     head = ("several cost more", *(f"than {layout}" for layout in COMBINED), "published")
-    return [text_table(head, rows)] if rows else []
+    return [parts.text_table(head, rows)] if rows else []
 
 
 def _wire(seen: list[dict]) -> list[str]:
@@ -130,5 +130,5 @@ def _every(store: Store, summaries: list[dict]) -> list[str]:
     head = [*_TEXTS["columns"].values(), *counts]
     return [
         "<h2>Every test</h2>",
-        report.with_setup(store.study.variables, shown_here, head, cells),
+        parts.with_setup(store.study.variables, shown_here, head, cells),
     ]

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ... import clocks, courses, named, phases, report, rti, samples, timers, transports
-from ...cells import lost
+from ... import clocks, courses, named, parts, phases, report, rti, samples, timers, transports
+from ...cells import lost, ms
 from ...courses import Course
 from ...differences import on
-from ...report import Page
+from ...drawing import Page, plots
 from ...store import Store
 from . import rows
 from .rows import label
@@ -31,7 +31,7 @@ def write(store: Store, summaries: list[dict]) -> None:
     if known:
         groups = courses.groups(known, KIND, ON)
         drawn = [_course(page, store, group) for group in groups[:_FIGURES_MAX]]
-        body += ["<h2>Delivery time against message count</h2>", report.plots(drawn)]
+        body += ["<h2>Delivery time against message count</h2>", plots(drawn)]
         if (more := len(groups) - _FIGURES_MAX) > 0:
             body += [f"<p>{more} further kinds of flows are not drawn; the table has them.</p>"]
         lines = [(f"{on(s)}: {label(s)}", s) for s in known]
@@ -94,8 +94,8 @@ def _digits(s: dict, value: float | None) -> str:
     if value is None:
         return "-"
     if not s["bound_ms"]:
-        return report.ms(value)
-    least, plain = clocks.digits_ms(value, s["bound_ms"]), report.ms(value)
+        return ms(value)
+    least, plain = clocks.digits_ms(value, s["bound_ms"]), ms(value)
     return min(least, plain, key=len)
 
 
@@ -112,7 +112,7 @@ def _table(summaries: list[dict]) -> str:
                  *times, bound]  # fmt: skip
         grey = '<span style="opacity:.6">{}</span>'
         lines.append([grey.format(c) for c in cells] if s["held"] == "no" else cells)
-    return report.with_setup(rows.VARIABLES, summaries, head, lines)
+    return parts.with_setup(rows.VARIABLES, summaries, head, lines)
 
 
 def _course(page: Page, store: Store, group: list[dict]) -> str:

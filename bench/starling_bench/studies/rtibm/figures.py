@@ -3,10 +3,10 @@
 from html import escape
 from pathlib import Path
 
-from ... import answers, cells, curves, loops, parts, report
+from ... import answers, cells, curves, effects, every_value, loops, order, parts, report
 from ...answers import Figure
 from ...differences import Difference
-from ...report import Page, band, plots
+from ...drawing import Page, band, plots
 from ...store import Store
 from . import published, rows
 from .rows import VARIABLES, label
@@ -48,19 +48,19 @@ def _behind(
     body.append(cells.carried(summaries, label))
     body += published.loops(summaries) + published.drops(summaries)
     if latency:
-        drawn = "".join(report.distributions(page, latency))
+        drawn = "".join(every_value.distributions(page, latency))
         title = "Percentiles and distribution by test"
         body.append(parts.part(title, drawn, len(latency) > _LONG))
     body += answers.comparisons(store, compared)
-    body += report.analysis(store, summaries)
-    body += report.doubts(store, summaries)
+    body += effects.analysis(store, summaries)
+    body += order.doubts(store, summaries)
     if store.rows:
         every = store.with_settings()
         trips = [r for r in every if rows.latency(r)]
         others = [r for r in every if not rows.latency(r)]
         drawn = plots(
-            [report.series(page, "Round trip, each sample", "mean ms", trips, label),
-             report.series(page, "Throughput, each sample", "updates/s", others, label)]
+            [every_value.series(page, "Round trip, each sample", "mean ms", trips, label),
+             every_value.series(page, "Throughput, each sample", "updates/s", others, label)]
         )  # fmt: skip
         body.append(parts.part("Every sample over time", drawn, True))
     return [*body, "<h2>How this was measured</h2>", f"<p>{_METHOD}</p>"]

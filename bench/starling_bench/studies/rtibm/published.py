@@ -5,12 +5,12 @@ from html import escape
 from pathlib import Path
 
 from ...differences import rti_of
+from ...parts import by_rti, text_table
 from ...sequences import SWITCHES
-from ...report import by_rti, ms, text_table
+from ...cells import ms
 from .rows import doubt, latency, rate_doubt
 
 _SOURCE = tomllib.loads(Path(__file__).with_name("published.toml").read_text(encoding="utf-8"))
-
 
 # Of a row of the source's table, and the fields of a test as they were in it.
 _SHAPE = {"types": 1, "instances": 1, "buffers": 1, "bytes": 8, "transport": "reliable",
