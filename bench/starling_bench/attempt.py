@@ -18,7 +18,8 @@ from .console import complain, console_for
 from .errors import OK, USAGE, BenchError, cannot
 from .progress import Bar, Lines
 from .rti import adapter_for
-from .store import Store, commit
+from .machine import commit
+from .store import Store
 from .study import Study
 
 # Between the commits of a run that was resumed at another.

@@ -10,18 +10,15 @@ from pydantic import ValidationError
 from .durations import too_many
 from .errors import USAGE, BenchError
 from .fields import Loc, Placed
-from .identity import CLAIM
 from .misread import Misread
 from .network import Host
 from .plan_faults import faults
 from .rti import Rti
 from .sequences import File, Included, Sequence
+from .store import OWN
 from .study import Study
 from .tsf_text import TsfText
 from .turns import in_turn
-
-# What a run's directory has beside a folder for each sequence (store.py).
-OWN = frozenset({"run.json", "summary.json", "summary.csv", "report.html", "figures", CLAIM})
 
 
 def load(path: Path, study: Study, long: bool = False, scale: float = 1) -> File:

@@ -12,79 +12,24 @@ import csv
 import io
 import math
 import os
-import platform
-import subprocess
 import time
 from datetime import UTC, datetime
-from numbers import Integral, Real
 from pathlib import Path
 
 import numpy as np
 
-from . import identity, idle, raw, recorded
+from . import identity, idle, machine, raw, recorded, results
 from .errors import USAGE, BenchError, cannot
 from .outside import fresh_file, read_json, read_text, write_json
-from .study import Columns, Study
+from .study import Study
 
-_TEXT_MAX = 1000  # characters
+# What a run's directory has beside a folder for each sequence, and the table of its rows.
+OWN = frozenset(
+    {"run.json", "summary.json", "summary.csv", "report.html", "figures", identity.CLAIM}
+)
 _LONG_S = 0.5  # what is renewed in less time is so after each test
 # Raw values of a sample, or of a test, that a host lost when it went down.
 _NOT_WHOLE = ("STL-RUN-009", "STL-OUT-007")
-
-
-def commit() -> str:
-    """That of this tree, with "-dirty" where it differs from it; "unknown" where none is known."""
-    here = str(Path(__file__).parent)
-    command = ["git", "--no-optional-locks", "-C", here, "describe", "--always", "--dirty"]
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        said = subprocess.run(command, capture_output=True, text=True, timeout=10)
-        return said.stdout.strip() or "unknown"
-    return "unknown"
-
-
-def usable_cpus(root: Path = Path("/")) -> float:
-    """How many of its CPUs this process may have: a container's control group, or an affinity, may
-    leave less than there are."""
-    may: float = len(os.sched_getaffinity(0))
-    with contextlib.suppress(OSError, ValueError):
-        group = (root / "proc/self/cgroup").read_text().partition("::")[2].split("\n")[0]
-        top = root / "sys/fs/cgroup"
-        here = top / group.lstrip("/")
-        # In a container the path may be the host's, of which only the container's own is there.
-        for one in [d for d in (here, *here.parents) if d.is_relative_to(top)]:
-            with contextlib.suppress(OSError, ValueError):
-                quota, period = (one / "cpu.max").read_text().split()
-                may = min(may, int(quota) / int(period))
-    return may
-
-
-def machine() -> dict:
-    """What a reader must know of the machine."""
-    info = {
-        "host": platform.node(),
-        "kernel": platform.release(),
-        "kernel_build": platform.version(),  # names its preemption model
-        "cpus": os.cpu_count(),
-        "cpus_usable": usable_cpus(),
-        "python": platform.python_version(),
-        "container": Path("/.dockerenv").exists(),
-    }
-    for key, path in {
-        "clock_source": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-        "governor": "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-        "rmem_max": "/proc/sys/net/core/rmem_max",
-    }.items():
-        try:
-            info[key] = Path(path).read_text().strip()
-        except OSError:
-            info[key] = "unknown"
-    cpu = [
-        line.partition(":")[2].strip()
-        for line in Path("/proc/cpuinfo").read_text().splitlines()
-        if line.startswith("model name")
-    ]
-    info["cpu"] = cpu[0] if cpu else platform.machine()
-    return info
 
 
 class Store:
@@ -116,8 +61,8 @@ class Store:
             except OSError as e:
                 raise cannot("write results", e, directory) from None
             started = datetime.now(UTC).isoformat(timespec="seconds")
-            run = {"study": study.name, "commit": commit(), "started": started, **run}
-            run["machine"] = machine()
+            run = {"study": study.name, "commit": machine.commit(), "started": started, **run}
+            run["machine"] = machine.facts()
             store = cls(directory, study, run | {"executions": []}, [])
             store._claim = claim
             undo.callback(store.close)
@@ -150,7 +95,7 @@ class Store:
                     "STL-OUT-005", f"this is a run of the study '{of}'", str(directory),
                     f"starling-bench {of} can read it", USAGE,
                 )  # fmt: skip
-            rows = _rows(directory / study.table, study)
+            rows = results.read(directory / study.table, study)
             store = cls(directory, study, run, [row for row in rows if row is not None])
             store._claim = claimed
             undo.pop_all()
@@ -307,7 +252,7 @@ class Store:
         """Keeps one sample, at once also on disk; BenchError if it can't be one, or is there."""
         row = self.study.row(self, sequence, execution, event)
         title = f"sample {row['sample']!r:.20} of test {row['test']!r:.20}"
-        if why := fault(row, self.study):
+        if why := results.fault(row, self.study):
             raise BenchError("STL-RUN-007", f"the master sent a strange {title}: {why}")
         record = self.record(sequence, execution)
         test = record["tests"].get(str(row["test"]))
@@ -565,52 +510,6 @@ def _wanted(record: dict, test: dict) -> int:
     return test["samples"] * (test.get("pairs") or record["pairs"])
 
 
-def fault(row: dict, study: Study) -> str:
-    """What can't be in a row, in words; "": nothing."""
-    for name in study.columns.names:
-        value = row.get(name)
-        if name in study.columns.texts:
-            ok = isinstance(value, str) and value.isprintable() and len(value) <= _TEXT_MAX
-        elif value is None:
-            ok = True
-        elif name in study.columns.figures:
-            ok = _is(Real, value) and math.isfinite(value)
-        else:
-            ok = _is(Integral, value) and abs(value) < 1 << 64
-        if not ok:
-            return f"{name} is {value!r:.50}"
-    return ""
-
-
-def check_counts(row: dict, columns: Columns) -> dict:
-    """The row; BenchError if one of what was counted and measured lacks something or can't be."""
-    if missing := [c for c in columns.names if c not in row]:
-        raise BenchError("STL-RUN-007", f"the master sent a sample without {missing[0]}")
-    title = f"sample {row['sample']} of test {row['test']}"
-    if below := [c for c in columns.names if isinstance(row[c], int | float) and row[c] < 0]:
-        what = f"{title}: {below[0]} is {row[below[0]]}"
-        raise BenchError("STL-RUN-007", what, do="read the logs of its federates")
-    return check_sum(row)
-
-
-def check_sum(row: dict) -> dict:
-    """The row; BenchError if what was sent is not what came and what was lost."""
-    sent, received, lost = (row.get(key) for key in ("sent", "received", "lost"))
-    if None not in (sent, received, lost) and sent != received + lost:
-        raise BenchError(
-            "STL-RUN-007",
-            f"sample {row.get('sample')} of test {row.get('test')}: {sent} sent is not {received} "
-            f"received + {lost} lost",
-            do="the RTI delivered what nobody sent, its federates are wrong, or somebody altered "
-            "the table: read the logs",
-        )  # fmt: skip
-    return row
-
-
-def _is(kind: type, value: object) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)
-
-
 def _empty(directory: Path) -> None:
     """BenchError if a directory holds anything: results are never overwritten."""
     if not any(path.name != identity.CLAIM for path in directory.iterdir()):
@@ -639,51 +538,6 @@ def _way(records: list[dict], test: str, summary: dict) -> dict:
     by = [", back by ".join(dict.fromkeys(way["by"] for way in used)) for used in ways]
     reliable = all(used and all(way["reliable"] for way in used) for used in ways)
     return {"way": "; ".join(dict.fromkeys(filter(None, by))), "way_reliable": reliable}
-
-
-def _rows(path: Path, study: Study) -> list[dict | None]:
-    """The rows of results.csv; BenchError if that is no table of this study's."""
-    table = csv.DictReader([])
-    try:
-        # A killed manager may leave half a line.
-        text = read_text(path).rpartition("\n")[0] if path.exists() else ""
-        table = csv.DictReader(text.splitlines())
-        names = table.fieldnames
-        if names and names[0] != study.columns.names[0]:
-            raise ValueError(f"its first line does not begin with {study.columns.names[0]}")
-        # An earlier version may have had fewer columns, a later one more.
-        missing = [c for c in study.columns.names if c not in (names or study.columns.names)]
-        if missing and (strange := [n for n in names if n not in study.columns.names]):
-            raise ValueError(f"it has a column '{strange[0]:.30}', and none '{missing[0]}'")
-        rows = [_typed(row, study) for row in table]
-        for row in filter(None, rows):
-            values = [row[name] for name in study.columns.names if name not in study.columns.texts]
-            if not all(v is None or math.isfinite(v) for v in values):
-                raise ValueError("it has a figure that is not finite")
-    except (csv.Error, ArithmeticError, OSError, ValueError) as e:
-        why = getattr(e, "strerror", None) or e
-        raise BenchError(
-            "STL-OUT-008", f"this is no table of results: {why}", f"{path}:{table.line_num or 1}",
-            "take it from a copy of the run, or run again", USAGE,
-        ) from None  # fmt: skip
-    return rows
-
-
-def _typed(row: dict, study: Study) -> dict | None:
-    """A row of results.csv with numbers for numbers; None for one that is not whole."""
-    try:
-        # A run of an earlier version may lack a column.
-        return {c: _value(row[c], c, study) if c in row else None for c in study.columns.names}
-    except (KeyError, TypeError, ValueError):
-        return None
-
-
-def _value(text: str, column: str, study: Study) -> str | float | int | None:
-    if column in study.columns.texts:
-        return text
-    if column in study.columns.figures:
-        return float(text) if text else None
-    return int(text)
 
 
 def _flat(value: dict, prefix: str = "") -> dict:

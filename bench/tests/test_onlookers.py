@@ -136,7 +136,7 @@ def test_a_run_is_resumed_at_its_own_scale(tmp_path):
 
 
 def test_a_run_that_is_resumed_at_another_commit_is_of_both(tmp_path, monkeypatch):
-    monkeypatch.setattr("starling_bench.store.commit", lambda: "v0.1-7-g0123456")
+    monkeypatch.setattr("starling_bench.machine.commit", lambda: "v0.1-7-g0123456")
     for now in ("v0.1-7-g0123456", "v0.1-8-g89abcde", "v0.1-8-g89abcde"):
         monkeypatch.setattr(attempt, "commit", lambda now=now: now)
         taken_up(tmp_path, 0.5)

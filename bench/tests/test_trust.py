@@ -17,7 +17,7 @@ from test_rounds import sample as trips
 from test_short import best as best_of
 from test_short import run, sample
 
-from starling_bench import cells, drawing, follow, order, plan, rti, stats, store, telling
+from starling_bench import cells, drawing, follow, machine, order, plan, rti, stats, store, telling
 from starling_bench.conduct import Conductor
 from starling_bench.differences import differences
 from starling_bench.errors import BenchError
@@ -156,10 +156,10 @@ def in_rounds(order: list[str]) -> list[dict]:
     return made
 
 
-@pytest.mark.parametrize("order", ["abbaabba", "aaaabbbb", "bbbbaaaa"])
-def test_rounds_that_took_no_turns_are_told(tmp_path, order):
+@pytest.mark.parametrize("ran", ["abbaabba", "aaaabbbb", "bbbbaaaa"])
+def test_rounds_that_took_no_turns_are_told(tmp_path, ran):
     """Of sequences of different tables each is run with all of its rounds before the next."""
-    made = in_rounds(list(order))
+    made = in_rounds(list(ran))
     summaries = [
         rows.summarize([r for r in made if r["sequence"] == name], [], 0.1) | {
             "rti": "", "setting": {}, "sequence_of": "s"}
@@ -167,10 +167,10 @@ def test_rounds_that_took_no_turns_are_told(tmp_path, order):
     ]  # fmt: skip
     (found,) = differences(STUDY, made, summaries)
     assert found.of == "rounds" and found.different
-    turns = order == "abbaabba"
+    turns = ran == "abbaabba"
     assert found.sentence.endswith("what drifted between them counts, too.") != turns
     of = Store.create(tmp_path / "out", STUDY, dict(GIVEN))
-    for n, name in enumerate(order):
+    for n, name in enumerate(ran):
         of.begin(name, f"e.{n}", round_of="e", tests={})
     assert order.said(of) == (order._TO_AND_FRO if turns else order._APART)
     of.close()
@@ -282,8 +282,8 @@ def test_cpus_that_a_container_may_not_have_are_not_counted(tmp_path, quota, abo
     (group / "cpu.max").write_text(f"{quota}\n")
     (group.parent / "cpu.max").write_text(f"{above}\n")
     there = len(os.sched_getaffinity(0))
-    assert store.usable_cpus(tmp_path) == (there if left is None else left)
-    assert store.machine()["cpus_usable"] <= there
+    assert machine.usable_cpus(tmp_path) == (there if left is None else left)
+    assert machine.facts()["cpus_usable"] <= there
 
 
 def test_what_there_was_to_know_of_this_host_is_in_the_report(tmp_path):

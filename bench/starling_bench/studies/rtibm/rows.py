@@ -4,10 +4,10 @@ from dataclasses import asdict
 
 import numpy as np
 
-from ... import loops, rates, stats
+from ... import loops, rates, results, stats
 from ...differences import RTIS, WHERE, Question, rti_in
 from ...sequences import SWITCHES
-from ...store import Store, check_counts, check_sum
+from ...store import Store
 from ...study import Columns
 from ...variables import BETWEEN, ON, Variable, Variables, setting
 
@@ -115,7 +115,7 @@ def rate_doubt(of: dict) -> str:
 
 def figures(store: Store, row: dict, trips: dict[int, np.ndarray]) -> dict:
     """Those of a sample's round trips; BenchError if its counts or these are wrong."""
-    check_sum(row)
+    results.check_sum(row)
     return stats.sample(store.trips(row, trips) if latency(row) else np.empty(0))
 
 
@@ -123,7 +123,7 @@ def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
     """A sample as the master told it, with the figures of its round trips."""
     found = {**event, "sequence": sequence, "execution": execution}
     found |= figures(store, found, store.fresh(sequence, execution, event))
-    return check_counts(found, COLUMNS)
+    return results.check_counts(found, COLUMNS)
 
 
 # What a summary has in common with its rows.
