@@ -62,16 +62,16 @@ class Attempt:
         for line in clean():
             text = f"note: a manager had died, or lost a host: {line}"
             self.console.print(text, style="yellow", highlight=False)
-        self.sequences = plan.load(self.file, self.study, self.long, self.scale)
+        self.planned = plan.load(self.file, self.study, self.long, self.scale)
         if self.resume and (code := self._already()) is not None:
             return code
         me = identity.Run()
         try:
             self.conductor = Conductor(
                 self.study, self.file.resolve().parent, self.program, self.rti_root, me,
-                self.sequences.host, self.sequences.hosts.quiet,
+                self.planned.host, self.planned.hosts.quiet,
             )  # fmt: skip
-            for sequence in self.sequences.sequence:
+            for sequence in self.planned.sequence:
                 self.conductor.check(sequence)
             self.store = self._taken_up() if self.resume else self._begun(me)
             try:
@@ -91,7 +91,7 @@ class Attempt:
         # Notes of adapters are on best effort.
         notes = [
             adapter_for(s.rti, "").note
-            for s in self.sequences.sequence
+            for s in self.planned.sequence
             if any(
                 "best_effort" in t.lists().get("transport", []) for e in s.execution for t in e.test
             )
@@ -99,7 +99,7 @@ class Attempt:
         notes += [
             f"Adapter '{s.rti.adapter}' has no bundling that is switched: tests with it off are as "
             "those with it on."
-            for s in self.sequences.sequence
+            for s in self.planned.sequence
             if not s.bundling and not adapter_for(s.rti, "").bundling
         ]
         # Who resumes it may be in another folder.
@@ -108,7 +108,7 @@ class Attempt:
             program = str(Path(program).absolute())
         given = {
             "id": me.id, "file": str(self.file.resolve()), "tsf": self.file.name,
-            "tsf_text": self.sequences.text, self.study.program: program,
+            "tsf_text": self.planned.text, self.study.program: program,
             "scale": self.scale,
             "rti_root": str(self.rti_root.resolve()) if self.rti_root else None,
             "notes": list(dict.fromkeys(note for note in notes if note)),
@@ -118,7 +118,7 @@ class Attempt:
 
     def _outside(self) -> Iterator[str]:
         """What sets RTIs of this host that is not of the file: nobody else would know of it."""
-        for sequence in filter(self.conductor.here, self.sequences.sequence):
+        for sequence in filter(self.conductor.here, self.planned.sequence):
             if found := adapter_for(sequence.rti, "").outside(sequence.rti, sequence.directory):
                 name = getattr(sequence.rti, "name", sequence.rti.adapter)
                 yield f"RTI '{name}' is set by what is not in the file, too: {', '.join(found)}."
@@ -136,7 +136,7 @@ class Attempt:
                     str(self.out), f"give --scale {scale:g}, or `{self.study.manager} resume` with "
                     "that directory alone", USAGE,
                 )  # fmt: skip
-            if store.run.get("tsf_text") != self.sequences.text:
+            if store.run.get("tsf_text") != self.planned.text:
                 raise BenchError(
                     "STL-OUT-004",
                     "the test sequence file, or one that it includes, "
@@ -153,7 +153,7 @@ class Attempt:
         changes nothing of it."""
         store = self._loaded(claim=False)
         tests = 0
-        for s in self.sequences.sequence:
+        for s in self.planned.sequence:
             for e in s.execution:
                 record, count = store.record(s.name, e.name), len(e.tests())
                 if not record or record["state"] != "done":
@@ -186,64 +186,55 @@ class Attempt:
 
     async def _all(self) -> int:
         """Runs all, reports what there is, whatever happened; returns the exit code."""
-        task = asyncio.current_task()
-        loop = asyncio.get_running_loop()
-        console, store = self.console, self.store
-        ending = signals()
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
         def stop() -> None:
             """Once: what follows ends in bounded time; a second signal would leave it half done."""
-            for sig in ending:
+            for sig in signals():
                 loop.add_signal_handler(sig, lambda: None)
             task.cancel()
 
-        for sig in ending:
+        for sig in signals():
             loop.add_signal_handler(sig, stop)
         errors: list[BenchError] = []
-        interrupted = False
-        with contextlib.suppress(asyncio.CancelledError):
-            interrupted = True
-            if not await idle.wait(
-                self.idle_wait_s, lambda text: console.print(text, highlight=False),
-                cpus=frozenset[int]().union(*map(self.conductor.cpus, self.sequences.sequence)),
-            ):  # fmt: skip
-                console.print("they are not; each sample is judged by what others do meanwhile")
-            try:
-                async with self._quiet():
-                    await self._sequences(errors)
-            except BenchError as e:
-                errors.append(e)
-            interrupted = False
-        if interrupted:
-            errors.append(
-                BenchError(
-                    "STL-RUN-004",
-                    "interrupted; the results so far are kept",
-                    do=f"once this has ended: {self.study.manager} resume {store.directory}",
-                )
-            )
+        try:
+            await self._when_idle(errors)
+        except asyncio.CancelledError:
+            what, again = "interrupted; the results so far are kept", "once this has ended:"
+            do = f"{again} {self.study.manager} resume {self.store.directory}"
+            errors.append(BenchError("STL-RUN-004", what, do=do))
         # The first cause is told first; what fails because of it does not hide it.
         for error in errors:
             complain(error)
         summaries: list[dict] = []
         try:
-            summaries = conclude(store, console, self.report)
+            summaries = conclude(self.store, self.console, self.report)
         except BenchError as e:
             errors.append(e)
             complain(e)
         except OSError as e:
             errors.append(cannot("write results", e))
             complain(errors[-1])
-        if errors:
-            return errors[0].exit_code
-        return _shortfall(store, summaries)
+        return errors[0].exit_code if errors else _shortfall(self.store, summaries)
+
+    async def _when_idle(self, errors: list[BenchError]) -> None:
+        """Waits until other programs leave the CPUs idle, but not for ever, and runs all."""
+        cpus = frozenset[int]().union(*map(self.conductor.cpus, self.planned.sequence))
+        tell = lambda text: self.console.print(text, highlight=False)  # noqa: E731
+        if not await idle.wait(self.idle_wait_s, tell, cpus=cpus):
+            self.console.print("they are not; each sample is judged by what others do meanwhile")
+        try:
+            async with self._quiet():
+                await self._sequences(errors)
+        except BenchError as e:
+            errors.append(e)
 
     @contextlib.asynccontextmanager
     async def _quiet(self) -> AsyncIterator[None]:
         """As long as it lasts, services of this host don't run that the file names; before, it is
         seen what else does."""
-        here = [s for s in self.sequences.sequence if self.conductor.here(s)]
-        quiet = self.sequences.hosts.quiet
+        here = [s for s in self.planned.sequence if self.conductor.here(s)]
+        quiet = self.planned.hosts.quiet
         if not here or not (quiet or self.idle_wait_s):
             yield
             return
@@ -251,15 +242,15 @@ class Attempt:
         if not quiet and not program.with_name(keeper.PROGRAM).is_file():
             yield  # programs of another's making need none
             return
-        async with keeper.local(program.with_name(keeper.PROGRAM), quiet) as here:
-            facts = self.store.run["found"] = await here.found()
+        async with keeper.local(program.with_name(keeper.PROGRAM), quiet) as host:
+            facts = self.store.run["found"] = await host.found()
             self.store.note(keeper.busy("on this host", facts))
             yield
 
     async def _sequences(self, errors: list[BenchError]) -> None:
         """One execution after another; a failed one does not keep the next from running."""
         console, store = self.console, self.store
-        every = [(s, e) for s in self.sequences.sequence for e in s.execution]
+        every = [(s, e) for s in self.planned.sequence for e in s.execution]
         total = sum(t.samples * (t.pairs or len(s.pair)) for s, e in every for t in e.tests())
         terminal = console.is_terminal
         shown = Bar(console, total) if terminal else Lines(console, total, self.progress_s)

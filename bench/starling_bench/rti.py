@@ -10,7 +10,7 @@ import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -59,16 +59,15 @@ class Prepared:
     server: list[str] = field(default_factory=list)
     server_ready: str = ""
     server_port: int | None = None
+    endpoint: str = "hla1516e"  # the library that federates load
+    # A command that says, while federates run, by which ways their data go (`Adapter.ways`).
+    status: list[str] = field(default_factory=list)
 
     def at(self, address: str) -> None:
         """Puts the server's address where "{host}" stands."""
         self.local_settings = self.local_settings.replace("{host}", address)
         self.server = [part.replace("{host}", address) for part in self.server]
         self.env = {key: text.replace("{host}", address) for key, text in self.env.items()}
-
-    endpoint: str = "hla1516e"  # the library that federates load
-    # A command that says, while federates run, by which ways their data go (`Adapter.ways`).
-    status: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,8 @@ ADAPTER = "libbench-"  # with what the names of adapters' libraries begin
 
 
 def is_an_rtis(path: str) -> bool:
-    """Whether a library is called as an RTI's are; bench/cpp/endpoint.cpp has the same rule."""
+    """Whether a library is called as an RTI's are; by the same rule bench/cpp/endpoint.cpp tells
+    which a federate has loaded, and the adapters' own."""
     name, small = Path(path).name, Path(path).name.lower()
     if small.startswith(ADAPTER):
         return False
@@ -386,47 +386,50 @@ class Starling(Adapter):
 
     def ways(self, said: str, env: dict[str, str], execution: str = "") -> list[Way]:
         multicast = env.get("STARLING_TRANSPORT_BEST_EFFORT") == "multicast"
-        found = []
         try:
-            for federation in self._executions(said, execution):
-                names = {f["handle"]: f["name"] for f in federation["federates"]}
-                by_datagrams = {
-                    f["name"]
-                    for f in federation["federates"]
-                    if f["best_effort"]["by"] == "datagrams"
-                }
-                for federate in federation["federates"]:
-                    lossy_to = {
-                        to
-                        for path in federate["best_effort"].get("paths", [])
-                        if not path["by"].startswith("as reliable data")
-                        for to in path["to"]
-                    }
-                    for path in federate["paths"]:
-                        by = path["by"]
-                        forwarded = by.startswith("rtiexec")
-                        if forwarded:
-                            # Without the port, which says nothing.
-                            by = f"{federate['path'].split()[0]} via {by}"
-                        elif by.startswith("shared memory"):
-                            # Without whether its reader keeps up just now.
-                            by = "shared memory"
-                        for to in path["to"]:
-                            # But for datagrams its ways are links on which nothing is lost.
-                            lossy = forwarded and by_datagrams & {federate["name"], names[to]}
-                            way = f"{by}; best effort by UDP" if lossy else by
-                            if by.startswith("direct") and (multicast or to in lossy_to):
-                                kind = "multicast" if multicast else "unicast"
-                                lossy, way = True, f"{by}; best effort by {kind} where it comes"
-                            found.append(Way(federate["name"], names[to], way, not lossy))
+            return [
+                way
+                for federation in self._executions(said, execution)
+                for federate in federation["federates"]
+                for way in _ways_of(federate, federation["federates"], multicast)
+            ]
         except (AttributeError, IndexError, KeyError, TypeError) as e:
             raise ValueError(f"no status of Starling: {e!r}") from None
-        return found
 
     def bundling_off(self, given: dict[str, str]) -> dict[str, str]:
         return given or dict.fromkeys(
             ("STARLING_BUNDLE_TCP_BYTES", "STARLING_BUNDLE_UDP_BYTES"), "0"
         )
+
+
+def _ways_of(federate: dict, federates: list[dict], multicast: bool) -> Iterator[Way]:
+    """By what the data of one of these go to each other, as `starling ps` tells of it; with
+    `multicast` its best effort is asked for so."""
+    names = {f["handle"]: f["name"] for f in federates}
+    by_datagrams = {f["name"] for f in federates if f["best_effort"]["by"] == "datagrams"}
+    lossy_to = {
+        to
+        for path in federate["best_effort"].get("paths", [])
+        if not path["by"].startswith("as reliable data")
+        for to in path["to"]
+    }
+    for path in federate["paths"]:
+        by = path["by"]
+        forwarded = by.startswith("rtiexec")
+        if forwarded:
+            # Without the port, which says nothing.
+            by = f"{federate['path'].split()[0]} via {by}"
+        elif by.startswith("shared memory"):
+            # Without whether its reader keeps up just now.
+            by = "shared memory"
+        for to in path["to"]:
+            # But for datagrams its ways are links on which nothing is lost.
+            lossy = bool(forwarded and by_datagrams & {federate["name"], names[to]})
+            way = f"{by}; best effort by UDP" if lossy else by
+            if by.startswith("direct") and (multicast or to in lossy_to):
+                kind = "multicast" if multicast else "unicast"
+                lossy, way = True, f"{by}; best effort by {kind} where it comes"
+            yield Way(federate["name"], names[to], way, not lossy)
 
 
 class Plain(Adapter):

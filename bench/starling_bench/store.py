@@ -13,6 +13,8 @@ import io
 import math
 import os
 import time
+from collections import Counter
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -41,8 +43,8 @@ class Store:
         self._csv = None
         self._claim: identity.Claim | None = None
         self._known: dict[tuple, tuple[int, dict]] = {}  # summaries, and of how many rows
-        self._samples_of: tuple[int, dict] = (-1, {})  # tests; of how many rows
-        self._perhaps: tuple[int, dict] = (-1, {})  # disturbed samples of tests; of how many rows
+        self._made: dict[str, tuple[int, dict]] = {}  # of all rows, and how many these were
+        self._records: dict[tuple[str, str], dict] = {}  # of executions
         self._told: set[tuple] = set()  # samples that were added
         self._tails: dict[int, tuple] = {}  # of each pair what is being written
         self._left_out: dict[tuple, list[int]] = {}  # samples of tests, and why
@@ -121,6 +123,7 @@ class Store:
             for number in self.done(e["sequence"], e["execution"])
         }
         self.rows = [r for r in self.rows if (r["sequence"], r["execution"], r["test"]) in whole]
+        self._made.clear()
         self._open()
 
     def _open(self) -> None:
@@ -191,14 +194,11 @@ class Store:
         self.run["notes"] = list(dict.fromkeys([*self.run["notes"], *notes]))
 
     def record(self, sequence: str, execution: str) -> dict | None:
-        return next(
-            (
-                e
-                for e in self.run["executions"]
-                if (e["sequence"], e["execution"]) == (sequence, execution)
-            ),
-            None,
-        )
+        """What run.json says of an execution; None: it has not begun."""
+        if len(self._records) != len(self.run["executions"]):
+            for e in self.run["executions"]:
+                self._records.setdefault((e["sequence"], e["execution"]), e)
+        return self._records.get((sequence, execution))
 
     def begin(self, sequence: str, execution: str, **more: object) -> dict:
         """The record of an execution, made or taken up again."""
@@ -216,25 +216,33 @@ class Store:
         record = self.record(sequence, execution)
         if record is None:
             return set()
-        have = self._have(sequence, execution)
+        have = self._of_rows(self._there).get((sequence, execution), {})
         found = {int(number) for number in record["problems"]}
         for number, test in record["tests"].items():
             if len(have.get(int(number), ())) >= _wanted(record, test):
                 found.add(int(number))
         return found
 
-    def _have(self, sequence: str, execution: str) -> dict[int, set[tuple[int, int]]]:
-        """Pair and sample of the rows of each test; a row that is there twice counts once."""
-        have: dict[int, set[tuple[int, int]]] = {}
+    def _of_rows(self, make: Callable[[], dict]) -> dict:
+        """What `make` finds in all rows, found again where there are more."""
+        count, found = self._made.get(make.__name__, (-1, {}))
+        if count != len(self.rows):
+            found = make()
+            self._made[make.__name__] = len(self.rows), found
+        return found
+
+    def _there(self) -> dict[tuple[str, str], dict[int, set[tuple[int, int]]]]:
+        """By execution pair and sample of each test's rows; one that is there twice counts once."""
+        found: dict[tuple[str, str], dict[int, set[tuple[int, int]]]] = {}
         for r in self.rows:
-            if (r["sequence"], r["execution"]) == (sequence, execution):
-                have.setdefault(r["test"], set()).add((r["pair"], r["sample"]))
-        return have
+            of = found.setdefault((r["sequence"], r["execution"]), {})
+            of.setdefault(r["test"], set()).add((r["pair"], r["sample"]))
+        return found
 
     def came(self, sequence: str, execution: str, test: int) -> tuple[int, int]:
         """How many samples of a test are there, of how many."""
         record = self.record(sequence, execution)
-        there = self._have(sequence, execution).get(test, ())
+        there = self._of_rows(self._there).get((sequence, execution), {}).get(test, ())
         return len(there), _wanted(record, record["tests"][str(test)])
 
     def execution_directory(self, sequence: str, execution: str) -> Path:
@@ -355,36 +363,37 @@ class Store:
         nanoseconds: an array per sample that was completed."""
         key = (of["sequence"], of["execution"], of["test"], of["pair"])
         trips = []
-        for execution, completed in self._completed().get(key, {}).items():
+        for execution, completed in self._of_rows(self._completed).get(key, {}).items():
             found = self.raw(of["sequence"], execution, of["test"], of["pair"])
             trips += [found[s] for s in sorted(completed) if s in found]
         return trips
 
+    def _tests(self) -> Iterator[tuple[str, str, int, int]]:
+        """Of each row its test and pair, as summaries name them."""
+        pools = self._pools()
+        for r in self.rows:
+            pool = pools.get((r["sequence"], r["execution"]), r["execution"])
+            yield r["sequence"], pool, r["test"], r["pair"]
+
     def _completed(self) -> dict[tuple, dict[str, list[int]]]:
-        """The samples of each test and pair, as summaries name it, by execution."""
-        count, found = self._samples_of
-        if count != len(self.rows):
-            pools, found = self._pools(), {}
-            for row in self.rows:
-                at = (row["sequence"], row["execution"])
-                key = (row["sequence"], pools.get(at, row["execution"]), row["test"], row["pair"])
-                found.setdefault(key, {}).setdefault(row["execution"], []).append(row["sample"])
-            self._samples_of = len(self.rows), found
+        """The samples of each test and pair, by execution."""
+        found: dict[tuple, dict[str, list[int]]] = {}
+        for key, row in zip(self._tests(), self.rows, strict=True):
+            found.setdefault(key, {}).setdefault(row["execution"], []).append(row["sample"])
         return found
 
     def perhaps_disturbed(self, of: dict) -> int:
         """How many samples of a test and pair, as its summary names it, were over too soon to tell
         what other programs did, while the last or the next that can tell was disturbed."""
-        count, found = self._perhaps
-        if count != len(self.rows):
-            pools, found = self._pools(), {}
-            around = idle.around([row.get("others_cpu") for row in self.rows])
-            for row, perhaps in zip(self.rows, around, strict=True):
-                at = (row["sequence"], row["execution"])
-                key = (row["sequence"], pools.get(at, row["execution"]), row["test"], row["pair"])
-                found[key] = found.get(key, 0) + perhaps
-            self._perhaps = len(self.rows), found
-        return found.get((of["sequence"], of["execution"], of["test"], of["pair"]), 0)
+        key = (of["sequence"], of["execution"], of["test"], of["pair"])
+        return self._of_rows(self._perhaps).get(key, 0)
+
+    def _perhaps(self) -> Counter:
+        found: Counter = Counter()
+        around = idle.around([row.get("others_cpu") for row in self.rows])
+        for key, perhaps in zip(self._tests(), around, strict=True):
+            found[key] += perhaps
+        return found
 
     def raw_path(self, sequence: str, execution: str, test: int, pair: int) -> Path:
         """Where the federates save them."""
@@ -453,7 +462,7 @@ class Store:
         if first and not whole:
             raise first  # nothing is there of any
         self.rows = kept
-        self._samples_of = self._perhaps = (-1, {})
+        self._made.clear()
         self._known.clear()
 
     # ---- files

@@ -3,6 +3,7 @@ how far a run is, and which of two runs was faster.
 """
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -73,28 +74,18 @@ def _cautions(study: Study, file: Path, found: File) -> Iterator[str]:
 
 
 def status(study: Study, directory: Path) -> int:
+    """Says of each execution of a run how much of it is done; the exit code."""
     store = Store.load(directory, study)
-    run = store.run
-    planned: dict[tuple[str, str], int] = {}
-    with contextlib.suppress(BenchError, OSError):
-        file = Path(run["file"])
-        planned_now = plan.load(file, study, True, run.get("scale", 1.0))
-        if planned_now.text == run.get("tsf_text"):
-            for s in planned_now.sequence:
-                planned |= {(s.name, e.name): len(e.tests()) for e in s.execution}
-    for e in run["executions"]:
-        planned[e["sequence"], e["execution"]] = len(e["tests"])
-    finished = 0
-    for (sequence, execution), tests in planned.items():
+    samples = Counter((row["sequence"], row["execution"]) for row in store.rows)
+    finished = whole = 0
+    for (sequence, execution), tests in _planned(study, store.run).items():
         record = store.record(sequence, execution)
         done = len(store.done(sequence, execution))
-        finished += done
+        finished, whole = finished + done, whole + tests
         state = record["state"] if record else "to come"
-        samples = sum((r["sequence"], r["execution"]) == (sequence, execution) for r in store.rows)
         said = f": {record['message']}" if record and record["message"] else ""
         typer.echo(f"{sequence}/{execution}: {state}, {done} of {tests} tests, "
-                   f"{samples} samples{said}")  # fmt: skip
-    whole = sum(planned.values())
+                   f"{samples[sequence, execution]} samples{said}")  # fmt: skip
     manager = identity.holder(directory)
     going = f"{manager} conducts it" if manager else "no manager conducts it"
     if finished < whole and not manager:
@@ -107,7 +98,20 @@ def status(study: Study, directory: Path) -> int:
     return OK
 
 
+def _planned(study: Study, run: dict) -> dict[tuple[str, str], int]:
+    """How many tests each execution has: by the file, where it is as it was, and by the run."""
+    found: dict[tuple[str, str], int] = {}
+    with contextlib.suppress(BenchError, OSError):
+        file = plan.load(Path(run["file"]), study, True, run.get("scale", 1.0))
+        if file.text == run.get("tsf_text"):
+            found = {(s.name, e.name): len(e.tests()) for s in file.sequence for e in s.execution}
+    for e in run["executions"]:
+        found[e["sequence"], e["execution"]] = len(e["tests"])
+    return found
+
+
 def compare(study: Study, one: Path, other: Path) -> int:
+    """Says of each test of two runs which is faster; the exit code."""
     from .differences import between_runs  # the libraries for statistics take a second to load
 
     if one.resolve() == other.resolve():

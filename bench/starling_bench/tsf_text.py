@@ -73,8 +73,8 @@ def _read(path: Path) -> str:
         line = data[: e.start].count(b"\n") + 1
         what, do = "the test sequence file is not UTF-8", "save it as UTF-8"
         raise BenchError("STL-TSF-001", what, f"{path}:{line}", do, USAGE) from None
-    except OSError as e:
-        what = f"can't read the test sequence file: {e.strerror}"
+    except (OSError, ValueError) as e:  # a name may be none
+        what = f"can't read the test sequence file: {getattr(e, 'strerror', None) or e}"
         raise BenchError("STL-TSF-001", what, str(path), exit_code=USAGE) from None
 
 

@@ -86,17 +86,6 @@ class Variables:
         }
         return shared, [{v.title: v.said(s) for v in shown} for s in summaries]
 
-    def shared(self, summaries: list[dict]) -> dict[str, str]:
-        """What all share beside where they ran, in words by title; a value that was not given
-        where it might be is any."""
-        differing = self.differing(summaries)
-        return {
-            v.title: v.said(summaries[0])
-            for v in self.every
-            if v not in differing and v.title not in self.where
-            and v.value(summaries[0]) is not None
-        }  # fmt: skip
-
     def usual(self, summaries: list[dict]) -> dict[str, object]:
         """Of numbers that differ the value that most of these have."""
         return {

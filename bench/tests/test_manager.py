@@ -683,7 +683,7 @@ def test_who_fails_behind_the_claim_gives_it_up(tmp_path, monkeypatch):
     doing = Attempt(
         STUDY, tmp_path / "t.tsf.toml", tmp_path / "out", resume=True, idle_wait_s=0
     )
-    doing.sequences = plan.load(doing.file, STUDY)
+    doing.planned = plan.load(doing.file, STUDY)
     with pytest.raises(BenchError, match="has changed since the run began") as kept:
         doing._taken_up()
     given_up(tmp_path)

@@ -115,8 +115,8 @@ def taken_up(tmp_path, scale: float) -> None:
     file = tmp_path / "t.tsf.toml"
     file.write_text(text(rti='adapter = "tcp"'))
     doing = attempt.Attempt(STUDY, file, tmp_path / "out", resume=True, scale=scale)
-    doing.sequences = plan.load(file, STUDY, True, scale)
-    given = {**GIVEN, "tsf_text": doing.sequences.text, "scale": 0.5}
+    doing.planned = plan.load(file, STUDY, True, scale)
+    given = {**GIVEN, "tsf_text": doing.planned.text, "scale": 0.5}
     if not (tmp_path / "out").exists():
         Store.create(tmp_path / "out", STUDY, given).close()
     store = doing._taken_up()

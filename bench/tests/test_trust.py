@@ -241,7 +241,7 @@ def test_settings_that_are_not_of_the_file_are_told(tmp_path, monkeypatch):
     file = tmp_path / "t.tsf.toml"
     file.write_text(text(rti='env = { STARLING_NET_UNIX = "false" }'))
     doing = Attempt(STUDY, file)
-    doing.sequences = plan.load(file, STUDY)
+    doing.planned = plan.load(file, STUDY)
     doing.conductor = Conductor(STUDY, tmp_path, None, None, None)
     assert list(doing._outside()) == [
         f"RTI 'starling' is set by what is not in the file, too: {', '.join(found[:2])}."
@@ -387,7 +387,7 @@ def test_a_program_is_found_from_another_folder(tmp_path, monkeypatch):
     for given, kept in (("build/bmfed", f"{tmp_path}/build/bmfed"), ("bmfed", "bmfed")):
         out = tmp_path / f"out-{Path(given).parent.name}"
         doing = Attempt(STUDY, file, out, program=given)
-        doing.sequences = plan.load(file, STUDY)
+        doing.planned = plan.load(file, STUDY)
         of = doing._begun(type("Me", (), {"id": "x"}))
         assert json.loads((out / "run.json").read_text())["bmfed"] == kept
         of.close()
