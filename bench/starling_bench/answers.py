@@ -11,7 +11,8 @@ from statistics import median
 from .differences import OUTCOMES, RTIS, Difference, by_sequence, differences, key_of, rti_in
 from .parts import part, short, table, titled
 from . import order
-from .cells import interval, ms
+from .cells import interval, ms, p_value
+from .compare import p_said
 from .store import Store
 from .study import Study
 
@@ -186,7 +187,7 @@ def _beside(d: Difference | None, best: str, of_means: float) -> list[str]:
         ratio = 1 / ratio
         low, high = (None, None) if low is None else (1 / high, 1 / low)
     figure = f"{ratio:.3g}" + ("" if low is None else f" ({low:.3g} to {high:.3g})")
-    p = "" if c.p is None else "p < 0.001" if c.p < 0.001 else f"p = {c.p:.3f}"
+    p = "" if c.p is None else p_said(c.p)
     if d.outcome == "not told":
         few = f"too few {d.of} to tell"
         return [figure, escape(few if c.needed or c.low is None else f"no difference shown, {p}")]
@@ -226,9 +227,10 @@ def comparison_table(of: Iterable[Difference]) -> str:
     lines = []
     for d in of:
         c, told = d.found, escape(d.sentence)
-        p = "-" if c.p is None else "&lt; 0.001" if c.p < 0.001 else f"{c.p:.3f}"
-        figures = [f"{c.ratio:.3g}", interval(c.low, c.high, lambda v: f"{v:.3g}"), p,
-                   f"{c.effect:+.2f}", escape(c.method)]  # fmt: skip
+        figures = [
+            f"{c.ratio:.3g}", interval(c.low, c.high, lambda v: f"{v:.3g}"),
+            escape(p_value(c.p)), f"{c.effect:+.2f}", escape(c.method),
+        ]  # fmt: skip
         told = f"<b>{told}</b>" if d.different else told
         lines.append([escape(d.test), told, *([""] * len(figures) if d.doubt else figures)])
     return table(head, lines, said=frozenset(range(len(head))))

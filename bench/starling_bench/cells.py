@@ -30,6 +30,10 @@ def interval(low: float | None, high: float | None, text: Callable[[float | None
 
 
 
+def p_value(p: float | None) -> str:
+    return "-" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
 def lost(s: dict) -> str:
     """How many were, if any so that it is seen."""
     return f'<span class="lost">{s["lost"]:,}</span>' if s["lost"] else "0"

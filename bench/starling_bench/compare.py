@@ -24,7 +24,7 @@ _ALL_MAX, _ALIKE = 1_000_000, 1e-12
 
 
 @dataclass(frozen=True)
-class Difference:
+class Shift:
     """An estimate of x - y with its interval and p value; None where there are too few values."""
 
     estimate: float
@@ -57,23 +57,23 @@ class Comparison:
         return self.beyond and self.p is not None and self.p < 1 - LEVEL
 
 
-def welch(x: np.ndarray, y: np.ndarray) -> Difference:
+def welch(x: np.ndarray, y: np.ndarray) -> Shift:
     """The means' difference; variances may differ."""
     if len(x) < 2 or len(y) < 2:
-        return Difference(float(np.mean(x) - np.mean(y)), None, None, None)
+        return Shift(float(np.mean(x) - np.mean(y)), None, None, None)
     if np.ptp(x) == 0 and np.ptp(y) == 0:  # two constants: a clock too coarse for any statistics
-        return Difference(float(np.mean(x) - np.mean(y)), None, None, None)
+        return Shift(float(np.mean(x) - np.mean(y)), None, None, None)
     from scipy import stats
 
     found = stats.ttest_ind(x, y, equal_var=False)
     interval = found.confidence_interval(LEVEL)
-    return Difference(
+    return Shift(
         float(np.mean(x) - np.mean(y)), float(interval.low), float(interval.high),
         float(found.pvalue),
     )  # fmt: skip
 
 
-def mann_whitney(x: np.ndarray, y: np.ndarray) -> Difference:
+def mann_whitney(x: np.ndarray, y: np.ndarray) -> Shift:
     """The shift between two distributions of like shape: the median of all differences, and those
     differences between which it lies with 95 %."""
     from scipy import stats
@@ -86,8 +86,8 @@ def mann_whitney(x: np.ndarray, y: np.ndarray) -> Difference:
     method = "exact" if exact else "asymptotic"
     p = float(stats.mannwhitneyu(x, y, alternative="two-sided", method=method).pvalue)
     if rank < 1:  # so few values that no interval of theirs covers 95 %
-        return Difference(estimate, None, None, p)
-    return Difference(
+        return Shift(estimate, None, None, p)
+    return Shift(
         estimate, _difference(x, y, rank - 1), _difference(x, y, count - rank), p
     )  # fmt: skip
 
@@ -184,6 +184,11 @@ def holm(several: list[Comparison]) -> list[Comparison]:
     return out
 
 
+def p_said(p: float) -> str:
+    """A p value in a sentence."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
 def sentence(one: str, other: str, c: Comparison, more_is_faster: bool, of: str = "samples") -> str:
     """What a comparison says, in words; `of` is what its values are."""
     few = f"too few {of} to tell; {c.needed} of each would do."
@@ -191,7 +196,7 @@ def sentence(one: str, other: str, c: Comparison, more_is_faster: bool, of: str 
         return f"{one} and {other}: {few}"
     if c.p is None or c.low is None:
         return f"{one} and {other}: too few {of} for a comparison."
-    p = "p < 0.001" if c.p < 0.001 else f"p = {c.p:.3f}"
+    p = p_said(c.p)
     ratio, low, high = c.ratio, c.low, c.high
     if not c.beyond:
         return (

@@ -26,6 +26,7 @@ from .durations import TESTS_MAX
 from .plan import load
 from .sequences import PLACES
 from .study import Study
+from .tables import toml
 
 Value = bool | int | float | str
 Point = dict[str, Value]
@@ -59,7 +60,7 @@ def make(
     drawn = random.randrange(2**32) if seed is None else seed
     factors = [factor(text) for text in vary]
     count = blocks or blocks_for(study, base, factors)
-    held = {f.name: f.levels[0] for f in map(factor, hold)}
+    held = {f.name: f.levels[0] for f in map(_single, hold)}
     if sum(map(bool, (runs, resolution, surface))) > 1:
         what = "--runs, --resolution and --surface are designs of their own"
         raise BenchError("STL-DES-006", what, do="give one of them", exit_code=USAGE)
@@ -103,6 +104,16 @@ def factor(text: str) -> Factor:
     if len(set(levels)) < len(levels) or "" in levels:
         raise _wrong(text, "its levels differ, and none is empty")
     return Factor(name, levels)
+
+
+def _single(text: str) -> Factor:
+    """FIELD=VALUE."""
+    found = factor(text)
+    if len(found.levels) > 1:
+        what = f"--set {text} gives {len(found.levels)} values to '{found.name}'"
+        do = "give one, or make it a --factor"
+        raise BenchError("STL-DES-009", what, do=do, exit_code=USAGE)
+    return found
 
 
 def _wrong(text: str, do: str) -> BenchError:
@@ -324,7 +335,7 @@ def write(
         lines += ["", "[[sequence.execution]]", f'name = "block{n}"']
         for point in points:
             lines += ["", "[[sequence.execution.test]]"]
-            lines += [f"{k} = {_toml(v)}" for k, v in {**held, **point}.items()]
+            lines += [f"{k} = {toml(v)}" for k, v in {**held, **point}.items()]
     try:
         if out.exists():
             raise BenchError(
@@ -339,9 +350,3 @@ def write(
         with contextlib.suppress(OSError):
             out.unlink()
         raise
-
-
-def _toml(value: Value) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f'"{value}"' if isinstance(value, str) else repr(value)

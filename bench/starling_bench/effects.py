@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 
 from . import anova, order
+from .cells import p_value
 from .differences import in_order, key_of
 from .parts import part, text_table
 from .store import Store
@@ -70,12 +71,11 @@ def _family(
 
 
 def _effect(e: anova.Effect) -> tuple[str, ...]:
-    p = "-" if e.p is None else "< 0.001" if e.p < 0.001 else f"{e.p:.3f}"
     ratio = "" if e.estimate is None else f"{np.exp(e.estimate):.3g}"
     if e.low is not None:
         ratio += " ({:.3g} to {:.3g})".format(*np.exp([e.low, e.high]))
     f = "-" if e.f is None else f"{e.f:.3g}"
-    return e.title, f"{e.share:.1%}", str(e.degrees), f, p, e.step, ratio
+    return e.title, f"{e.share:.1%}", str(e.degrees), f, p_value(e.p), e.step, ratio
 
 
 def _factors(study: Study, group: list[dict]) -> dict:

@@ -80,7 +80,7 @@ def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...], scale: 
         path.resolve(), text.text, included
     )
     for loc, what, do in faults(whole, study):
-        raise text.fault(loc, what, do)
+        raise BenchError("STL-TSF-005", what, _place(whole, loc) or text.place(loc), do, USAGE)
     if file.scale != 1:
         _enlarge(whole, study, file.scale)
     if not long and (fault := too_many(whole, study, scale)):
@@ -100,6 +100,14 @@ def _others(text: TsfText, above: tuple[Path, ...]) -> Iterator[Path]:
         if not other.is_file():
             raise text.fault(("include", i), f"there is no file '{name}'", "correct the name")
         yield other
+
+
+def _place(file: File, loc: Loc) -> str:
+    """Where a field of a table stands that may be of an included file; "": of another one."""
+    match loc:
+        case ("rti" | "sequence") as table, int(number), str(field):
+            return getattr(file, table)[number].place(field)
+    return ""
 
 
 def _tables(file: File) -> Iterator[tuple[Loc, Placed]]:

@@ -20,14 +20,17 @@ def write(path: Path, tables: dict) -> None:
     """A file of these."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(f"{k} = {_toml(v)}\n" for k, v in tables.items()), encoding="utf-8")
+        path.write_text("".join(f"{k} = {toml(v)}\n" for k, v in tables.items()), encoding="utf-8")
     except OSError as e:
         raise cannot("write the test sequence file", e, path) from None
 
 
-def _toml(value: object) -> str:
+def toml(value: object) -> str:
+    """A value as TOML has it."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(k)} = {_toml(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{json.dumps(k)} = {toml(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ",\n ".join(map(_toml, value)) + "]"
-    return json.dumps(value)
+        return "[" + ",\n ".join(map(toml, value)) + "]"
+    if isinstance(value, float):
+        return repr(value)
+    return json.dumps(value, ensure_ascii=False)

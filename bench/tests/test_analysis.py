@@ -8,7 +8,8 @@ import pytest
 from runs import text
 from test_short import sample
 
-from starling_bench import design, effects, order, plan
+from starling_bench import design, order, plan
+from starling_bench.effects import analysis
 from starling_bench.store import Store
 from starling_bench.studies.rtibm import STUDY
 
@@ -41,7 +42,7 @@ def page(
                         "instances": p["instances"],
                     }
                 )  # fmt: skip
-    found = "".join(effects.analysis(store, store.summaries()))
+    found = "".join(analysis(store, store.summaries()))
     store.close()
     return found
 
@@ -162,7 +163,7 @@ def of_loops(
                 took = 0.1 * size**0.5 * np.exp(test + rng.normal(0, 0.001))
                 row = {"execution": name, "test": i, "bytes": size, "loop": loop}
                 store.rows.append(sample(f"s.{rti}", number, took, took) | row)
-    found = "".join(effects.analysis(store, store.summaries()))
+    found = "".join(analysis(store, store.summaries()))
     store.close()
     return {line[0]: line for line in table(found)}
 

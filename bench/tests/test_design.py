@@ -242,3 +242,24 @@ def test_where_a_test_runs_may_be_a_factor(tmp_path):
     assert [name for name, _ in order] == [f"block{n}" for n in range(1, 5) for _ in range(8)]
     turns = [[name for _, name in order[at : at + 8]] for at in range(0, 32, 8)]
     assert turns[1] == turns[0][::-1] and turns[3] == turns[2][::-1] and turns[2] != turns[0]
+
+
+@pytest.mark.parametrize("given", ["kind=RTOL,RTIL", "updates=1..5"])
+def test_what_every_run_has_is_one_value(tmp_path, given):
+    """The first of several would be taken without a word."""
+    (base := tmp_path / "base.tsf.toml").write_text(text('kind = "RTOL"'))
+    out = tmp_path / "d.tsf.toml"
+    done = run(str(base), "--factor", "buffers=1,2", "--set", given, "--out", str(out))
+    field = given.partition("=")[0]
+    assert (done.returncode, done.stderr) == (2, (
+        f"STL-DES-009: --set {given} gives 2 values to '{field}'\n"
+        "  do: give one, or make it a --factor\n"
+    ))  # fmt: skip
+    assert not out.exists()
+
+
+def test_a_text_with_quotes_is_written_as_it_is(tmp_path):
+    base, out = tmp_path / "base.tsf.toml", tmp_path / "d.tsf.toml"
+    base.write_text(text('kind = "RTOL"'))
+    with pytest.raises(BenchError, match="rti: .* is no name"):
+        design.write(STUDY, base, out, [[{"rti": 'a"\\'}]], {"kind": "RTOL"}, "it")

@@ -91,3 +91,12 @@ def test_who_is_started_as_the_manager_dies_does_not_begin():
             hosts._begin(None, None, manager)
             os._exit(3)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == code
+
+
+def test_every_module_stands_in_the_readmes_map():
+    """A newcomer looks there first; what is no longer there would lead nowhere."""
+    page = (BENCH / "README.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"\| what \| modules \|\n\|.*\n((?:\|.*\n)+)", page)
+    told = re.findall(r"`(\w+)`", lines)
+    there = {p.stem for p in (BENCH / "starling_bench").glob("*.py") if p.stem[:2] != "__"}
+    assert set(told) == there and len(told) == len(there)

@@ -336,6 +336,27 @@ def test_a_run_of_days_is_meant_with_long(tmp_path):
         plan.load(path, STUDY, scale=1e8)
 
 
+def test_a_test_with_rtis_of_its_own_is_counted_on_these_alone(tmp_path):
+    """Of the two RTIs of its sequence it runs on neither, or on one."""
+    sizes = list(range(8, 8 + 5000))
+    both = GOOD.replace('rti = "one"', 'rti = ["one", "two"]').replace("[8, 100]", str(sizes))
+    alone = both.replace('["RTOL", "OWIT"]', '"RTOL"').replace('["reliable", "best_effort"]', '"reliable"')
+    assert load(tmp_path, alone).sequence
+    mine = alone.replace("updates = 10", 'updates = [10, 20]\nrti = "two"')
+    assert load(tmp_path, mine).sequence
+    with pytest.raises(BenchError, match="20,000 tests, more than 10,000"):
+        load(tmp_path, alone.replace("updates = 10", "updates = [10, 20]"))
+
+
+def test_what_a_file_and_one_that_it_includes_both_name_is_told_where_it_is_again(tmp_path):
+    (tmp_path / "other.toml").write_text(GOOD.replace('name = "one"', 'name = "three"').replace(
+        'name = "two"', 'name = "four"').replace('rti = "one"', 'rti = "three"'))
+    with pytest.raises(BenchError, match="two sequences are named 's'") as caught:
+        load(tmp_path, 'include = ["other.toml"]\n' + GOOD)
+    line = 1 + GOOD.splitlines().index('name = "s"')
+    assert caught.value.where == f"{tmp_path}/other.toml:{line}"
+
+
 def test_a_file_says_how_large_it_is_to_be(tmp_path):
     (tmp_path / "other.toml").write_text(GOOD)
     file = load(tmp_path, 'include = ["other.toml"]\nscale = 0.5\n')
@@ -431,6 +452,8 @@ def test_a_file_that_is_utf_16(tmp_path):
 
 
 def test_missing_file_and_bad_bytes(tmp_path):
+    with pytest.raises(BenchError, match="embedded null byte"):
+        plan.load(tmp_path / "a\0b", STUDY)
     with pytest.raises(BenchError, match="No such file"):
         plan.load(tmp_path / "none.toml", STUDY)
     (tmp_path / "b.toml").write_bytes(b"a = 1\n\xe4 = 2\n")
