@@ -9,7 +9,8 @@ import json
 import os
 import resource
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -24,6 +25,7 @@ from .keeper import LINE_MAX
 from .pipe import ControlPipe
 from .sequences import Execution, Sequence
 from .rti import Adapter, Prepared, adapter_for
+from .rti_status import RtiStatus
 from .store import Store
 from .study import Study
 from .topology import Federate
@@ -321,65 +323,11 @@ class Conductor:
         }
         logs = store.execution_directory(sequence.name, execution.name).resolve()
         _keep_earlier(logs)
-        launcher = Launcher(self.study.program)
         master = Master(store, sequence, execution, progress, record, self.cpus(sequence))
-        failed = True
+        launcher = Launcher(self.study.program)
+        begun = _Begun(sequence, execution, tests, adapter, record, logs, launcher, master)
         try:
-            program = self.beside(sequence)
-            directory = self.run.directory("pipe-")
-            parts = ssh.Parts(Path(program), self.rti_root(sequence), self.fom(sequence))
-            async with (
-                network.network(
-                    self._used(sequence, "namespace"), self.run, launcher, Path(program),
-                    logs / "link.log",
-                ) as spaces,
-                ssh.places(self._used(sequence, "ssh"), self.run, parts, self.quiet) as sites,
-                ControlPipe(master.hear, directory) as pipe,
-            ):  # fmt: skip
-                places = {**spaces, **sites}
-                there = There(sites, parts, logs, master, pipe)
-                try:
-                    if sites:
-                        record["found"] = await ssh.look(sites)
-                        for name, facts in record["found"].items():
-                            there_are = [f.name for f in sequence.federate if f.host == name]
-                            memory.check(
-                                self.study, sequence, execution.test, there_are,
-                                f"host '{name}'", int(facts["memory_bytes"]),
-                            )  # fmt: skip
-                        store.note(ssh.doubts(record["found"]))
-                    server = places.get(self._server_host(sequence), network.HERE)
-
-                    @functools.cache
-                    def prepare(site: ssh.Site | None) -> Prepared:
-                        run = site.run(self.run) if site else self.run
-                        prepared = adapter.prepare(
-                            sequence.rti, self.rti_root(sequence), run, sequence.bundling,
-                            sequence.rtiexec_host, program, server.address or "",
-                        )  # fmt: skip
-                        return there.moved(prepared, site)
-
-                    await self._run(
-                        logs,
-                        sequence,
-                        execution,
-                        tests,
-                        prepare,
-                        launcher,
-                        adapter,
-                        record,
-                        there,
-                        places,
-                    )
-                    failed = False
-                finally:
-                    ending = asyncio.ensure_future(end(launcher, there, failed))
-                    ended = await asyncio.shield(ending)
-                    if ended:
-                        record["ended_by_manager"] = ended
-                    if failed:
-                        with contextlib.suppress(BenchError):  # why it failed is what is told
-                            raw.pack(logs)
+            await self._conduct(begun, store)
             master.check()
             raw.pack(logs)
             master.has_done_all()
@@ -395,72 +343,145 @@ class Conductor:
             record["state"], record["message"] = "interrupted", "interrupted by the user"
             raise
 
-    async def _run(
-        self, directory: Path, sequence: Sequence, execution: Execution, tests: dict[int, Any],
-        prepare: Callable[[ssh.Site | None], Prepared], launcher: Launcher, adapter: Adapter,
-        record: dict, there: "There", places: dict[str, network.Place],
-    ) -> None:  # fmt: skip
-        work = (self.base / sequence.directory).resolve() if sequence.directory else directory
+    async def _conduct(self, begun: "_Begun", store: Store) -> None:
+        """Until all federates have ended, or one has failed; then all that was started is ended."""
+        sequence, launcher = begun.sequence, begun.launcher
+        program = Path(self.beside(sequence))
+        directory = self.run.directory("pipe-")
+        parts = ssh.Parts(program, self.rti_root(sequence), self.fom(sequence))
+        async with (
+            network.network(
+                self._used(sequence, "namespace"), self.run, launcher, program,
+                begun.logs / "link.log",
+            ) as spaces,
+            ssh.places(self._used(sequence, "ssh"), self.run, parts, self.quiet) as sites,
+            ControlPipe(begun.master.hear, directory) as pipe,
+        ):  # fmt: skip
+            there = There(sites, parts, begun.logs, begun.master, pipe)
+            failed = True
+            try:
+                if sites:
+                    await self._look(begun, store, sites)
+                await self._start(begun, there, {**spaces, **sites})
+                await follow(sequence, launcher, there)
+                failed = False
+            finally:
+                ending = asyncio.ensure_future(end(launcher, there, failed))
+                if ended := await asyncio.shield(ending):
+                    begun.record["ended_by_manager"] = ended
+                if failed:
+                    with contextlib.suppress(BenchError):  # why it failed is what is told
+                        raw.pack(begun.logs)
+
+    async def _look(self, begun: "_Begun", store: Store, sites: dict[str, network.Place]) -> None:
+        """What there is to know of hosts that ssh reaches; BenchError if one has too little
+        memory."""
+        found = begun.record["found"] = await ssh.look(sites)
+        for name, facts in found.items():
+            federates = [f.name for f in begun.sequence.federate if f.host == name]
+            memory.check(
+                self.study, begun.sequence, begun.execution.test, federates, f"host '{name}'",
+                int(facts["memory_bytes"]),
+            )  # fmt: skip
+        store.note(ssh.doubts(found))
+
+    async def _start(
+        self, begun: "_Begun", there: There, places: dict[str, network.Place]
+    ) -> None:
+        """Starts the RTI's server, if there is one, and all federates, the master last."""
+        sequence, adapter, master = begun.sequence, begun.adapter, begun.master
+        beside, root, fom = self.beside(sequence), self.rti_root(sequence), self.fom(sequence)
+        host = self._server_host(sequence)
+        at = places.get(host, network.HERE)
+
+        @functools.cache
+        def prepare(site: ssh.Site | None) -> Prepared:
+            run = site.run(self.run) if site else self.run
+            prepared = adapter.prepare(
+                sequence.rti, root, run, sequence.bundling, sequence.rtiexec_host, beside,
+                at.address or "",
+            )  # fmt: skip
+            return there.moved(prepared, site)
+
+        prepared = prepare(at.site)
+        if prepared.server:
+            server = await self._launch(
+                begun, places, SERVER, host, None, prepared.server, prepared
+            )
+            await until_ready(server, prepared, sequence.join_timeout_s, there)
+        master.root, master.loaded = root, begun.launcher.loaded
+        master.files = [beside, str(fom)]
         # Where an RTI's server serves others, too, no two runs have one; nor is one taken up that
         # a run has left there.
-        federation = execution.federation or "-".join(
-            [self.study.name, sequence.name, execution.name, self.run.id[-8:]]
+        federation = begun.execution.federation or "-".join(
+            [self.study.name, sequence.name, begun.execution.name, self.run.id[-8:]]
         )
         common = [
-            "--fom", str(self.fom(sequence)),
+            "--fom", str(fom),
             "--federation", federation,
             "--join-timeout", str(sequence.join_timeout_s),
             "--data-timeout", str(sequence.data_timeout_s),
             "--loss-timeout", str(sequence.loss_timeout_s),
-            *self.study.arguments(list(tests.values())),
+            *self.study.arguments(list(begun.tests.values())),
         ]  # fmt: skip
-        conducting = ["--master"]
-        for pair in sequence.pair:
-            classes = [",".join(map(str, pair.classes))] if pair.classes else []
-            conducting += ["--pair", ":".join([pair.sender, pair.receiver, *classes])]
-        for number, test in tests.items():
-            conducting += ["--test", test.argument(number)]
-
-        async def start(
-            name: str, host: str, cpus: list[int] | None, command: list[str], prepared: Prepared
-        ) -> Running:
-            place = places.get(host, network.HERE)
-            log, cpus = directory / f"{name}.log", self._cpus_of(sequence, host, cpus)
-            if site := place.site:
-                return await launcher.start_away(
-                    site.keeper, name, command, log, prepared.env, site.out, cpus
-                )
-            return await launcher.start(
-                name, command, log, prepared.env, work, cpus=cpus, space=place.space
-            )
-
-        host = self._server_host(sequence)
-        prepared = prepare(places.get(host, network.HERE).site)
-        if prepared.server:
-            server = await start(SERVER, host, None, prepared.server, prepared)
-            await until_ready(server, prepared, sequence.join_timeout_s, there)
-        root = self.rti_root(sequence)
-        there.master.root, there.master.loaded = root, launcher.loaded
-        there.master.files = [self.beside(sequence), str(self.fom(sequence))]
-        # The master comes last.
-        federates = sorted(sequence.federate, key=lambda f: f.name == sequence.master)
-        for federate in federates:
+        for federate in sorted(sequence.federate, key=lambda f: f.name == sequence.master):
             place = places.get(federate.host, network.HERE)
             prepared = prepare(place.site)
             command = [*self.command(sequence, federate), "--name", federate.name, *common]
             command = network.addressed(there.words(command, place.site), places)
             command += ["--adapter", prepared.endpoint]
-            command += ["--out", place.site.out if place.site else str(directory)]
+            command += ["--out", place.site.out if place.site else str(begun.logs)]
             if prepared.local_settings:
                 command += ["--local-settings", prepared.local_settings]
-            there.master.roots[federate.name] = root and Path(
-                there.words([str(root)], place.site)[0]
-            )
+            master.roots[federate.name] = root and Path(there.words([str(root)], place.site)[0])
             if federate.name == sequence.master:
-                command += [*conducting, "--manager", await there.pipe(place.site)]
+                command += [*_conducting(begun), "--manager", await there.pipe(place.site)]
                 # Between samples, and only then, results are brought home, the RTI is asked and
                 # summaries are renewed: within one the manager does nothing but wait.
                 command.append("--paced")
-                there.asks(adapter, prepared, place, record, federation)
-            await start(federate.name, federate.host, federate.cpus, command, prepared)
-        await follow(sequence, launcher, there)
+                there.asks(RtiStatus(adapter, prepared, place, federation), begun.record)
+            await self._launch(
+                begun, places, federate.name, federate.host, federate.cpus, command, prepared
+            )
+
+    async def _launch(
+        self, begun: "_Begun", places: dict[str, network.Place], name: str, host: str,
+        cpus: list[int] | None, command: list[str], prepared: Prepared,
+    ) -> Running:  # fmt: skip
+        """Starts a process on the host that it belongs to."""
+        place, log = places.get(host, network.HERE), begun.logs / f"{name}.log"
+        cpus = self._cpus_of(begun.sequence, host, cpus)
+        if site := place.site:
+            return await begun.launcher.start_away(
+                site.keeper, name, command, log, prepared.env, site.out, cpus
+            )
+        own = begun.sequence.directory
+        work = (self.base / own).resolve() if own else begun.logs
+        return await begun.launcher.start(
+            name, command, log, prepared.env, work, cpus=cpus, space=place.space
+        )
+
+
+@dataclass
+class _Begun:
+    """One federation execution that is conducted."""
+
+    sequence: Sequence
+    execution: Execution
+    tests: dict[int, Any]  # that are not done, by number
+    adapter: Adapter
+    record: dict  # of it in run.json
+    logs: Path  # the directory where its federates write
+    launcher: Launcher
+    master: Master
+
+
+def _conducting(begun: _Begun) -> list[str]:
+    """What only the master is told: who talks with whom, and the tests."""
+    words = ["--master"]
+    for pair in begun.sequence.pair:
+        classes = [",".join(map(str, pair.classes))] if pair.classes else []
+        words += ["--pair", ":".join([pair.sender, pair.receiver, *classes])]
+    for number, test in begun.tests.items():
+        words += ["--test", test.argument(number)]
+    return words

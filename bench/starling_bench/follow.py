@@ -13,11 +13,12 @@ from pathlib import Path
 
 from . import idle, network, ssh
 from .errors import FAILED, UNREACHABLE, BenchError
-from .hosts import GRACE_S, SERVICES, Launcher, Running, output
+from .hosts import GRACE_S, SERVICES, Launcher, Running
 from .outside import line_of, open_file
 from .pipe import ControlPipe
 from .sequences import Execution, Sequence
-from .rti import Adapter, Prepared, check_loaded, check_told, is_an_rtis
+from .rti import Prepared, check_loaded, check_told, is_an_rtis
+from .rti_status import UNASKED, RtiStatus
 from .store import Store
 
 Progress = Callable[[dict], None]
@@ -25,8 +26,6 @@ Progress = Callable[[dict], None]
 SLACK_S = 20.0
 _READ = "read the logs of its federates, then `resume` the run"
 _TEXT_MAX = 1000
-# Why the RTI's command may not answer.
-_UNASKED = (BenchError, OSError, ValueError, TimeoutError)
 
 
 def _why(e: Exception) -> str:
@@ -254,8 +253,8 @@ class Master:
 
 
 class There:
-    """The hosts that ssh reaches, of one execution; none where all run on this machine. Also what
-    else following it needs."""
+    """What is between this manager and the federates of one execution: its control pipe, the hosts
+    that ssh reaches (none where all run on this machine), and what is done between samples."""
 
     def __init__(
         self, sites: dict[str, network.Place], parts: ssh.Parts, directory: Path,
@@ -268,9 +267,8 @@ class There:
         for site in self._sites:
             site.keeper.on_loss = master.lost
         self._going: set[asyncio.Task] = set()
-        self._adapter: Adapter | None = None
-        self._status: Prepared | None = None
-        self._federation = ""
+        self._rti: RtiStatus | None = None
+        self._ways: dict[str, list[dict]] = {}
 
     def words(self, words: list[str], site: ssh.Site | None) -> list[str]:
         """Words of a command, with the paths that they have there."""
@@ -298,59 +296,29 @@ class There:
         for site in self._sites:
             await site.bring_home(self._directory)
 
-    def asks(
-        self, adapter: Adapter, prepared: Prepared, place: network.Place, record: dict,
-        federation: str,
-    ) -> None:  # fmt: skip
-        """Between samples, once in each test, the RTI is asked by what ways data go in this
-        federation execution."""
-        self._adapter, self._status, self._place = adapter, prepared, place
-        self._federation = federation
-        self._ways = record["ways"]
+    def asks(self, rti: RtiStatus, record: dict) -> None:
+        """Between samples, once in each test, the RTI is asked by what ways data go; `record` keeps
+        them."""
+        self._rti, self._ways = rti, record["ways"]
 
     async def _ask(self, counts: bool) -> None:
-        asked = str(self.master.test) in self._ways
-        if not self._status or not self._status.status or (asked and not counts):
+        test = str(self.master.test)
+        if not self._rti or not self._rti.there or (test in self._ways and not counts):
             return
         try:
-            said = await self._said(self._status)
-            found = self._adapter.ways(said, self._status.env, self._federation)
-            ways = [dataclasses.asdict(way) for way in found]
-        except _UNASKED as e:
+            ways = await self._rti.ways()
+        except UNASKED as e:
             ways = []
             self.master.note(f"by what ways data went could not be asked: {_why(e)}")
-        if ways or not asked:
-            self._ways[str(self.master.test)] = ways
+        if ways or test not in self._ways:
+            self._ways[test] = ways
         if not counts:
             return
         try:
-            # They are needed, also over a bad link.
-            replaced = await asyncio.wait_for(self._replaced(self._status), 5 * GRACE_S)
-        except _UNASKED as e:
+            self.master.counted(await self._rti.replaced())
+        except UNASKED as e:
             what = f"how many of the values the RTI has replaced could not be asked: {_why(e)}"
             raise BenchError("STL-RUN-007", what, self.master.at, _READ) from None
-        self.master.counted(replaced)
-
-    async def _said(self, status: Prepared) -> str:
-        """What the RTI's command says now."""
-        command, env = status.status, status.env
-        if site := self._place.site:
-            return await asyncio.wait_for(site.said(command, env), GRACE_S)
-        return await asyncio.wait_for(output(command, env, self._place.space), GRACE_S)
-
-    async def _replaced(self, status: Prepared) -> dict[str, int]:
-        """By federate. Each tells its counts once a second if it has called a service since, which
-        the master sees to: the RTI is asked until each has told them after the first answer."""
-        first: dict[str, tuple[int, int]] | None = None
-        while True:
-            try:
-                now = self._adapter.replaced(await self._said(status), self._federation)
-            except TimeoutError:
-                continue  # over a bad link; whoever calls this bounds it
-            first = now if first is None else first
-            if all(now.get(name, told)[0] != told[0] for name, told in first.items()):
-                return {name: replaced for name, (_, replaced) in now.items()}
-            await asyncio.sleep(0.1)
 
     async def bring_rest(self) -> None:
         """What of it can be had soon: something has failed, and that is told."""

@@ -18,9 +18,11 @@ from test_network import possible
 from test_standin import STANDIN_ROOT
 from test_standin import server as server  # the fixture
 
-from starling_bench import flows, follow, plan, rti, updates
+from starling_bench import flows, plan, rti, updates
 from starling_bench.errors import BenchError
+from starling_bench.network import HERE
 from starling_bench.planned import Wanted
+from starling_bench.rti_status import RtiStatus
 from starling_bench.studies.ec1 import STUDY, plans
 from starling_bench.studies.ec1.configurations import COUNT, chosen, configuration
 from starling_bench.topologies import TOPOLOGIES
@@ -230,14 +232,14 @@ def test_counts_of_before_are_not_taken_for_those_of_after():
     told = [{"pub1": (3, 0), "sub1": (5, 1)}, {"pub1": (4, 0), "sub1": (5, 1)},
             {"pub1": (4, 0), "sub1": (6, 9)}]  # fmt: skip
 
-    async def said(status) -> str:
+    async def said() -> str:
         every = [{"name": n, "calls": c, "counters": {"conflated": r}}
                  for n, (c, r) in told.pop(0).items()]  # fmt: skip
         return json.dumps({"federations": [{"federates": every}]})
 
-    there = object.__new__(follow.There)
-    there._adapter, there._said, there._federation = rti.ADAPTERS["starling"](), said, ""
-    assert asyncio.run(there._replaced(None)) == {"pub1": 0, "sub1": 9} and not told
+    status = RtiStatus(rti.ADAPTERS["starling"](), rti.Prepared({}, ""), HERE, "")
+    status._said = said
+    assert asyncio.run(status.replaced()) == {"pub1": 0, "sub1": 9} and not told
 
 
 @pytest.mark.long
