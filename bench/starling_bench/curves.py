@@ -22,12 +22,11 @@ LINES_MAX = 12
 
 # By the first of these that differ a figure of more lines becomes several, in this order; and these
 # are what a line is told by, the RTI first, where they differ.
-_KIND = Variable("kind", lambda s: s.get("kind", ""))
+_KIND = Variable("kind", lambda s: s.get("kind", ""), speaks=True)
 _TRANSPORT = Variable(
-    "transport", lambda s: s.get("transport", ""), lambda v: str(v).replace("_", " ")
+    "transport", lambda s: s.get("transport", ""), lambda v: str(v).replace("_", " "), speaks=True
 )
-_RTI = Variable("RTI", rti_in)
-_SPEAKING = frozenset({"kind", "transport", "loop", "pair", "hosts"})  # without their title
+_RTI = Variable("RTI", rti_in, speaks=True)
 # Whatever else names a line is said only where it is needed: these are names of the file.
 _NAMES = ("execution", "sequence", "RTI")
 
@@ -158,19 +157,15 @@ def _named(variables: Variables, base: Curve, lines: list[Series]) -> Curve:
     differ = differ or [_RTI]
     named: dict[str, Series] = {}
     for line in lines:
-        name = ", ".join(_said(v, line[0]) for v in differ)
+        name = ", ".join(v.named(line[0]) for v in differ)
         while name in named:
             name += "'"
         named[name] = line
     common = ", ".join(
-        _said(v, firsts[0]) for v in (_RTI, *told)
+        v.named(firsts[0]) for v in (_RTI, *told)
         if v not in differ and v.value(firsts[0]) not in (None, "")
     )  # fmt: skip
     return replace(base, lines=named, common=common)
-
-
-def _said(v: Variable, s: dict) -> str:
-    return v.said(s) if v.title in _SPEAKING or v is _RTI else f"{v.title} {v.said(s)}"
 
 
 def looks(page: Page, lines: Iterable[Series]) -> list[dict]:

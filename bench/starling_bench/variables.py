@@ -19,11 +19,16 @@ class Variable:
     axis: bool = False  # a number that a figure may have along its axis
     line: bool = False  # distinguishes the lines of a figure
     always: bool = False  # shown in tables even if it is the same everywhere
+    speaks: bool = False  # its values need no title
 
     def said(self, s: dict) -> str:
         """Its value in words."""
         value = self.value(s)
         return "any" if value in (None, "") else self.text(value)
+
+    def named(self, s: dict) -> str:
+        """Its value in words, behind its title where that is needed."""
+        return self.said(s) if self.speaks else f"{self.title} {self.said(s)}"
 
 
 def setting(key: str) -> Callable[[dict], object]:
@@ -45,8 +50,10 @@ def value(s: dict, key: str) -> object:
 SEQUENCE = Variable("sequence", lambda s: s["sequence"], line=True)
 RTI = Variable("RTI", lambda s: s.get("rti", ""), line=True)
 ON = (SEQUENCE, Variable("execution", lambda s: s["execution"], line=True), RTI)
-PAIR = Variable("pair", lambda s: f"{s['sender']} → {s['receiver']}", line=True)
-HOSTS = Variable("hosts", lambda s: s.get("hosts") or "one system", line=True)
+PAIR = Variable(
+    "pair", lambda s: f"{s['sender']} → {s['receiver']}", line=True, speaks=True
+)
+HOSTS = Variable("hosts", lambda s: s.get("hosts") or "one system", line=True, speaks=True)
 BETWEEN = (
     PAIR,
     HOSTS,
@@ -56,9 +63,6 @@ BETWEEN = (
     ),
 )
 
-
-# Their values need no title.
-_SPEAKING = frozenset({"test", "loop", PAIR.title, "sequence"})
 
 
 class Variables:
@@ -120,7 +124,7 @@ class Variables:
 
         def name(s: dict) -> str:
             return ", ".join(
-                v.said(s) if v.title in _SPEAKING else f"{v.title} {v.said(s)}"
+                v.named(s)
                 for v in apart
                 if not (v.title in usual and v.value(s) == usual[v.title])
             )

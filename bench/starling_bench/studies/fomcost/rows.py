@@ -42,7 +42,7 @@ def _key(name: str) -> Callable[[dict], object]:
 VARIABLES = Variables(
     (
         *ON,
-        Variable("test", label, line=True, always=True),
+        Variable("test", label, line=True, always=True, speaks=True),
         Variable("series", _key("series"), line=True, always=True),
         HOSTS,
         Variable("mode", _key("mode"), line=True, always=True),

@@ -49,7 +49,7 @@ VARIABLES = Variables(
         Variable("bytes", lambda s: s["bytes"], axis=True, always=True),
         Variable("Hz", lambda s: s["hz"], lambda v: f"{v:g}", axis=True, always=True),
         Variable("turns a second", lambda s: s["tick_hz"], axis=True),
-        Variable("test", lambda s: s["test"], line=True),
+        Variable("test", lambda s: s["test"], line=True, speaks=True),
     ),
     WHERE,
     label,

@@ -39,11 +39,11 @@ def latency(s: dict) -> bool:
 VARIABLES = Variables(
     (
         *ON,
-        Variable("test", label, line=True, always=True),
+        Variable("test", label, line=True, always=True, speaks=True),
         Variable("transport by", setting("transport_by"), line=True),
         *BETWEEN,
         *(Variable(switch.replace("_", " "), setting(switch), line=True) for switch in SWITCHES),
-        Variable("loop", lambda s: s["loop"], lambda v: f"V{v}", line=True),
+        Variable("loop", lambda s: s["loop"], lambda v: f"V{v}", line=True, speaks=True),
         Variable("pairs", lambda s: s.get("pairs", 1), axis=True),
         Variable("types", lambda s: s["types"], axis=True, always=True),
         Variable("instances", lambda s: s["instances"], axis=True, always=True),
