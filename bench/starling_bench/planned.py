@@ -107,6 +107,15 @@ def switches(**given: str) -> dict[str, object]:
     return {key: switched(text, named[key]) for key, text in given.items()}
 
 
+def text_of(file: Path | None, option: str) -> str:
+    """A file of [[rti]] tables as it stands there; "": none was given."""
+    try:
+        return file.read_text(encoding="utf-8") if file else ""
+    except (OSError, ValueError) as e:
+        what = f"{file} can't be read: {getattr(e, 'strerror', None) or e}"
+        raise BenchError("STL-TSF-002", what, option, "see bench/README.md", USAGE) from None
+
+
 def names(tables: str, option: str) -> list[str]:
     """Of the RTIs in a file of [[rti]] tables."""
     try:

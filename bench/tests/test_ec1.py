@@ -18,7 +18,7 @@ from test_network import possible
 from test_standin import STANDIN_ROOT
 from test_standin import server as server  # the fixture
 
-from starling_bench import flows, plan, rti, updates
+from starling_bench import flows, plan, planned, rti, updates
 from starling_bench.errors import BenchError
 from starling_bench.network import HERE
 from starling_bench.planned import Wanted
@@ -349,6 +349,16 @@ def test_hosts_whose_clocks_differ_are_refused(tmp_path):
     assert f"{file}:" in str(told.value)
     file.write_text(CLOCKS.format(fom=FOM, second="a"))
     assert plan.load(file, STUDY, False).sequence[0].name == "s"
+
+
+@pytest.mark.parametrize(("bytes_", "said"), [(b"\xe4", "can't decode"), (None, "No such file")])
+def test_a_file_of_rtis_that_cannot_be_read_is_told(tmp_path, bytes_, said):
+    file = tmp_path / "rtis.toml"
+    if bytes_:
+        file.write_bytes(bytes_)
+    with pytest.raises(BenchError, match=said) as told:
+        planned.text_of(file, "--rtis")
+    assert told.value.where == "--rtis" and planned.text_of(None, "--rtis") == ""
 
 
 def test_an_update_has_a_payload(tmp_path):

@@ -103,7 +103,7 @@ def _wanted(
     samples: int, rti_root: Path | None, rtis: Path | None, more: dict,
 ) -> planned.Wanted:  # fmt: skip
     program = planned.program(program, "--ec1fed", "make ec1")
-    tables = rtis.read_text(encoding="utf-8") if rtis else ""
+    tables = planned.text_of(rtis, "--rtis")
     every = [*plans.ADAPTERS, *plans.HYBRIDS, *planned.names(tables, "--rtis")]
     kinds = planned.listed(profile, list(sites.PROFILES), "--sites")
     usable, notes = sites.usable(kinds, program)
