@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from html import escape
 from statistics import median
 
-from .differences import OUTCOMES, RTIS, Difference, by_sequence, differences, key_of, rti_in
-from .parts import part, short, table, titled
 from . import order
 from .cells import interval, ms, p_value
 from .compare import p_said
+from .differences import OUTCOMES, RTIS, Difference, by_sequence, differences, key_of, rti_in
+from .parts import part, short, table, titled
 from .store import Store
 from .study import Study
 

@@ -16,9 +16,9 @@ from . import identity, idle, keeper, plan, ssh
 from .conduct import Conductor
 from .console import complain, console_for
 from .errors import OK, USAGE, BenchError, cannot
+from .machine import commit
 from .progress import Bar, Lines
 from .rti import adapter_for
-from .machine import commit
 from .store import Store
 from .study import Study
 
@@ -276,9 +276,7 @@ class Attempt:
         return follow
 
 
-def run_text(
-    study: Study, text: str, out: Path, idle_wait_s: float, notes: Sequence[str]
-) -> int:
+def run_text(study: Study, text: str, out: Path, idle_wait_s: float, notes: Sequence[str]) -> int:
     """Runs a file of this text, which is kept beside the results; the exit code."""
     file = out.with_name(out.name + ".tsf.toml")
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,6 @@ from html import escape
 
 from .differences import key_of, on
 
-
 ROUND_TRIPS = ("mean", "95 % interval", "Hz", "sd", "min", "mode", "p50", "p90", "p99", "p99.9",
                "p99.99", "max")  # fmt: skip
 RATES = ("updates/s", "95 % interval", "MB/s", "sd", "min", "max", "by callbacks")
@@ -27,7 +26,6 @@ def whole(value: float | None) -> str:
 
 def interval(low: float | None, high: float | None, text: Callable[[float | None], str]) -> str:
     return "-" if low is None else f"{text(low)} - {text(high)}"
-
 
 
 def p_value(p: float | None) -> str:

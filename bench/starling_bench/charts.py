@@ -7,9 +7,9 @@ import numpy as np
 from matplotlib.ticker import NullLocator
 
 from . import drawing
+from .drawing import PLAIN, Page, legend, plots, style
 from .estimates import Estimate, Fit
 from .parts import text_table
-from .drawing import PLAIN, Page, legend, plots, style
 
 # Of a line: its points along the axis, each with its value and the ends of its interval.
 Point = tuple[object, float, float | None, float | None]

@@ -23,9 +23,9 @@ from .hosts import SERVER, Launcher, Running
 from .identity import Run
 from .keeper import LINE_MAX
 from .pipe import ControlPipe
-from .sequences import Execution, Sequence
 from .rti import Adapter, Prepared, adapter_for
 from .rti_status import RtiStatus
+from .sequences import Execution, Sequence
 from .store import Store
 from .study import Study
 from .topology import Federate
@@ -385,9 +385,7 @@ class Conductor:
             )  # fmt: skip
         store.note(ssh.doubts(found))
 
-    async def _start(
-        self, begun: "_Begun", there: There, places: dict[str, network.Place]
-    ) -> None:
+    async def _start(self, begun: "_Begun", there: There, places: dict[str, network.Place]) -> None:
         """Starts the RTI's server, if there is one, and all federates, the master last."""
         sequence, adapter, master = begun.sequence, begun.adapter, begun.master
         beside, root, fom = self.beside(sequence), self.rti_root(sequence), self.fom(sequence)

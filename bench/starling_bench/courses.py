@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import drawing, periods
-from .oneway import Flow
 from .drawing import Page, plt
+from .oneway import Flow
 from .parts import text_table
 from .variables import value
 

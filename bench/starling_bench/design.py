@@ -21,8 +21,8 @@ from pathlib import Path
 import numpy as np
 import pyDOE3
 
-from .errors import USAGE, BenchError, cannot
 from .durations import TESTS_MAX
+from .errors import USAGE, BenchError, cannot
 from .plan import load
 from .sequences import PLACES
 from .study import Study

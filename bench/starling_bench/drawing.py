@@ -38,6 +38,7 @@ plt.rcParams.update(
     }
 )
 
+
 class Page:
     """The figures of one report."""
 
@@ -136,3 +137,4 @@ def hollow(axes: plt.Axes, points: list[tuple], index: int, gid: str | None = No
 
 def band(key: str, *names: str) -> Callable[[dict], tuple]:
     """A figure with its interval: low, mean, high."""
+    return lambda s: tuple(s[key][name] for name in names or ("low", "mean", "high"))

@@ -41,4 +41,3 @@ def too_many(file: File, study: Study, scale: float) -> Fault | None:
         what = f"it would take about {whole:,.0f} hours, more than {HOURS_MAX}"
         return max(hours, key=lambda loc: hours[loc]), what, "take fewer updates, or give --long"
     return None
-

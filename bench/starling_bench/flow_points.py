@@ -8,8 +8,8 @@ from html import escape
 from itertools import combinations
 
 from . import findings, sites
-from .findings import Finding
 from .cells import ms
+from .findings import Finding
 from .parts import text_table
 from .sites import OWN, PROFILES
 from .store import Store

@@ -7,10 +7,10 @@ from html import escape
 
 import numpy as np
 
-from .flow_points import misnamed, place
-from .network import Host
 from .cells import ms
 from .drawing import Page, legend, plots, plt, style
+from .flow_points import misnamed, place
+from .network import Host
 from .parts import text_table
 from .sites import LOCAL, OWN, PROFILES, mtu
 

@@ -16,9 +16,9 @@ from .errors import FAILED, UNREACHABLE, BenchError
 from .hosts import GRACE_S, SERVICES, Launcher, Running
 from .outside import line_of, open_file
 from .pipe import ControlPipe
-from .sequences import Execution, Sequence
 from .rti import Prepared, check_loaded, check_told, is_an_rtis
 from .rti_status import UNASKED, RtiStatus
+from .sequences import Execution, Sequence
 from .store import Store
 
 Progress = Callable[[dict], None]

@@ -158,4 +158,3 @@ def _in_words(error: dict) -> tuple[str, str]:
         case "model_type" | "model_attributes_type" | "dict_type":
             return f"{given} is no table", "write its fields below a header in brackets"
     return f"{error['msg']}, got {given}", ""
-

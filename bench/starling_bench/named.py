@@ -15,9 +15,9 @@ from pathlib import Path
 
 from . import courses
 from .courses import Course
+from .drawing import Page, plots
 from .equivalence import repeated
 from .oneway import Flow
-from .drawing import Page, plots
 from .parts import text_table
 from .rti import RAW
 from .transports import misnamed

@@ -95,4 +95,3 @@ def doubts(store: Store, summaries: list[dict]) -> list[str]:
         said += f" Nor can drift be told of {of}, all tests of each together."
     table = [text_table(("test, or execution", "what"), lines)] if lines else []
     return ["<h2>Samples that follow one another</h2>", f"{said}</p>", *table]
-

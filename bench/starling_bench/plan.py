@@ -172,4 +172,3 @@ def _of_sequence(sequence: Sequence, base: Path) -> Sequence:
     if isinstance(sequence.rti, Rti):
         update["rti"] = _of_rti(sequence.rti, base)
     return sequence.model_copy(update=update)
-

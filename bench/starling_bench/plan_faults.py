@@ -121,9 +121,7 @@ def _places(at: Loc, sequence: Sequence, hosts: list[Host], study: Study) -> Fau
                            federates, hosts)  # fmt: skip
 
 
-def _layouts_of(
-    at: Loc, test: Spec, sequence: Sequence, hosts: list[Host], study: Study
-) -> Faults:
+def _layouts_of(at: Loc, test: Spec, sequence: Sequence, hosts: list[Host], study: Study) -> Faults:
     """What is wrong with the layouts that a test names."""
     layouts = {layout.name: layout for layout in sequence.layout}
     for name in test.lists()["hosts"]:
@@ -175,9 +173,7 @@ def _test(
         yield from study.faults(at, test, sequence)
 
 
-def _on(
-    test: Spec, sequence: Sequence, rtis: dict[str, NamedRti]
-) -> Iterator[tuple[str, Rti]]:
+def _on(test: Spec, sequence: Sequence, rtis: dict[str, NamedRti]) -> Iterator[tuple[str, Rti]]:
     """The RTIs that a test runs on, as far as they and their adapters are known, with what a
     message calls them."""
     for own in test.lists()["rti"]:

@@ -16,10 +16,10 @@ from typing import Annotated
 import typer
 
 from . import tables
+from .attempt import Attempt
 from .commands import RtiRoot
 from .console import guarded
 from .errors import USAGE, BenchError
-from .attempt import Attempt
 from .store import Store
 from .study import Study
 

@@ -89,6 +89,7 @@ def ways(summaries: list[dict], best_effort: Callable[[dict], bool]) -> list[str
     table = text_table(head, [(*k, str(n)) for k, n in found.items()])
     return [part("Ways that data took", table, len(found) > _LONG)]
 
+
 def _clock(store: Store) -> dict[str, str]:
     """How far a time may be wrong: the worst of all executions."""
     told = [c for e in store.run["executions"] if (c := e.get("clock"))]

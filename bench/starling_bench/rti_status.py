@@ -16,9 +16,7 @@ class RtiStatus:
     """By what ways data go in it, and what newer values have replaced; each raises one of UNASKED
     where that can't be asked."""
 
-    def __init__(
-        self, adapter: Adapter, prepared: Prepared, place: Place, federation: str
-    ) -> None:
+    def __init__(self, adapter: Adapter, prepared: Prepared, place: Place, federation: str) -> None:
         self._adapter, self._prepared = adapter, prepared
         self._place, self._federation = place, federation
 

@@ -155,4 +155,3 @@ def _apart(stores: dict[str, Store]) -> Iterator[str]:
                 yield f"{directory}: {e['sequence']}/{e['execution']} {e['state']}: {e['message']}"
         for note in [*store.run["notes"], *store.warnings()]:
             yield f"{directory}: {note}"
-

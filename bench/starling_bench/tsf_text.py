@@ -107,7 +107,6 @@ def _deepest(text: str) -> int:
     return at
 
 
-
 def _lines(text: str) -> dict[Loc, int]:
     """Line numbers by location: tables, keys, and the items of lists. The text is valid TOML."""
     found: dict[Loc, int] = {}
@@ -181,4 +180,3 @@ def _items(text: str, i: int, row: int, at: Loc, found: dict[Loc, int]) -> int:
             fresh = False
         i += 1
     return line - row - (i < len(text) and text[i] == "\n")
-

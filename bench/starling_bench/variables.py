@@ -50,9 +50,7 @@ def value(s: dict, key: str) -> object:
 SEQUENCE = Variable("sequence", lambda s: s["sequence"], line=True)
 RTI = Variable("RTI", lambda s: s.get("rti", ""), line=True)
 ON = (SEQUENCE, Variable("execution", lambda s: s["execution"], line=True), RTI)
-PAIR = Variable(
-    "pair", lambda s: f"{s['sender']} → {s['receiver']}", line=True, speaks=True
-)
+PAIR = Variable("pair", lambda s: f"{s['sender']} → {s['receiver']}", line=True, speaks=True)
 HOSTS = Variable("hosts", lambda s: s.get("hosts") or "one system", line=True, speaks=True)
 BETWEEN = (
     PAIR,
@@ -62,7 +60,6 @@ BETWEEN = (
         "bundling", lambda s: s.get("bundling", True), lambda v: "on" if v else "off", line=True
     ),
 )
-
 
 
 class Variables:
@@ -124,9 +121,7 @@ class Variables:
 
         def name(s: dict) -> str:
             return ", ".join(
-                v.named(s)
-                for v in apart
-                if not (v.title in usual and v.value(s) == usual[v.title])
+                v.named(s) for v in apart if not (v.title in usual and v.value(s) == usual[v.title])
             )
 
         return name

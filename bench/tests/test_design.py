@@ -261,5 +261,5 @@ def test_what_every_run_has_is_one_value(tmp_path, given):
 def test_a_text_with_quotes_is_written_as_it_is(tmp_path):
     base, out = tmp_path / "base.tsf.toml", tmp_path / "d.tsf.toml"
     base.write_text(text('kind = "RTOL"'))
-    with pytest.raises(BenchError, match="rti: .* is no name"):
+    with pytest.raises(BenchError, match=r"rti: .* is no name"):
         design.write(STUDY, base, out, [[{"rti": 'a"\\'}]], {"kind": "RTOL"}, "it")

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from starling_bench import conduct, follow, identity, idle, plan, telling
+from starling_bench.attempt import Attempt
 from starling_bench.errors import BenchError
 from starling_bench.rti import Adapter
-from starling_bench.attempt import Attempt
 from starling_bench.store import Store
 from starling_bench.studies.rtibm import STUDY
 
@@ -652,9 +652,7 @@ def test_a_resume_that_waits_for_idle_cpus_has_claimed_its_directory(tmp_path, m
 
     monkeypatch.setattr(idle, "wait", wait)
     with pytest.raises(BenchError, match="seen"):
-        Attempt(
-            STUDY, tmp_path / "t.tsf.toml", tmp_path / "out", resume=True, long=True
-        ).run()
+        Attempt(STUDY, tmp_path / "t.tsf.toml", tmp_path / "out", resume=True, long=True).run()
     assert seen == [f"process {os.getpid()}"]
     assert identity.holder(tmp_path / "out") == ""
 
@@ -680,9 +678,7 @@ def test_who_fails_behind_the_claim_gives_it_up(tmp_path, monkeypatch):
     # Also where the file is another one than the run's.
     run.write_text(whole)
     (tmp_path / "t.tsf.toml").write_text(sequence("good"))
-    doing = Attempt(
-        STUDY, tmp_path / "t.tsf.toml", tmp_path / "out", resume=True, idle_wait_s=0
-    )
+    doing = Attempt(STUDY, tmp_path / "t.tsf.toml", tmp_path / "out", resume=True, idle_wait_s=0)
     doing.planned = plan.load(doing.file, STUDY)
     with pytest.raises(BenchError, match="has changed since the run began") as kept:
         doing._taken_up()

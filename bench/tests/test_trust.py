@@ -18,10 +18,10 @@ from test_short import best as best_of
 from test_short import run, sample
 
 from starling_bench import cells, drawing, follow, machine, order, plan, rti, stats, store, telling
+from starling_bench.attempt import Attempt
 from starling_bench.conduct import Conductor
 from starling_bench.differences import differences
 from starling_bench.errors import BenchError
-from starling_bench.attempt import Attempt
 from starling_bench.store import Store
 from starling_bench.studies.rtibm import STUDY, figures, rows, terminal
 

@@ -11,8 +11,8 @@ from bad_tsf import BAD, GOOD
 from starling_bench import durations, plan
 from starling_bench.errors import USAGE, BenchError
 from starling_bench.loops import together
-from starling_bench.sequences import SWITCHES, File, schema
 from starling_bench.rti import ADAPTERS, Starling
+from starling_bench.sequences import SWITCHES, File, schema
 from starling_bench.studies.rtibm import STUDY
 
 
@@ -340,7 +340,8 @@ def test_a_test_with_rtis_of_its_own_is_counted_on_these_alone(tmp_path):
     """Of the two RTIs of its sequence it runs on neither, or on one."""
     sizes = list(range(8, 8 + 5000))
     both = GOOD.replace('rti = "one"', 'rti = ["one", "two"]').replace("[8, 100]", str(sizes))
-    alone = both.replace('["RTOL", "OWIT"]', '"RTOL"').replace('["reliable", "best_effort"]', '"reliable"')
+    alone = both.replace('["RTOL", "OWIT"]', '"RTOL"')
+    alone = alone.replace('["reliable", "best_effort"]', '"reliable"')
     assert load(tmp_path, alone).sequence
     mine = alone.replace("updates = 10", 'updates = [10, 20]\nrti = "two"')
     assert load(tmp_path, mine).sequence
@@ -349,8 +350,11 @@ def test_a_test_with_rtis_of_its_own_is_counted_on_these_alone(tmp_path):
 
 
 def test_what_a_file_and_one_that_it_includes_both_name_is_told_where_it_is_again(tmp_path):
-    (tmp_path / "other.toml").write_text(GOOD.replace('name = "one"', 'name = "three"').replace(
-        'name = "two"', 'name = "four"').replace('rti = "one"', 'rti = "three"'))
+    (tmp_path / "other.toml").write_text(
+        GOOD.replace('name = "one"', 'name = "three"')
+        .replace('name = "two"', 'name = "four"')
+        .replace('rti = "one"', 'rti = "three"')
+    )
     with pytest.raises(BenchError, match="two sequences are named 's'") as caught:
         load(tmp_path, 'include = ["other.toml"]\n' + GOOD)
     line = 1 + GOOD.splitlines().index('name = "s"')

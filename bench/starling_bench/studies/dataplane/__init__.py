@@ -11,11 +11,11 @@ from typing import Annotated
 import typer
 
 from ... import idle
+from ...attempt import signals
 from ...commands import IdleWait
 from ...console import console_for, guarded
 from ...errors import FAILED, OK, USAGE, BenchError
 from ...identity import Run
-from ...attempt import signals
 from ...store import Store
 from ...study import Columns, Study
 

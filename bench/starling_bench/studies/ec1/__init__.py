@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from ... import flows, planned, sites
+from ...attempt import run_text
 from ...commands import IdleWait, RtiRoot, commands
 from ...console import guarded
-from ...attempt import run_text
 from ...store import Store
 from ...study import Study
 from ...topologies import TOPOLOGIES

@@ -7,12 +7,12 @@ import typer
 from rich.console import Console
 
 from ... import capture
+from ...attempt import Attempt
 from ...commands import commands
 from ...console import guarded
 from ...errors import USAGE, BenchError
 from ...fields import Faults, Loc
 from ...sequences import Sequence, Spec
-from ...attempt import Attempt
 from ...store import Store
 from ...study import Study
 from . import fields, plans, rows

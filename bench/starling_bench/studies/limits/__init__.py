@@ -16,10 +16,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from ...attempt import signals
 from ...console import console_for, guarded
 from ...errors import OK, USAGE, BenchError
 from ...identity import Run
-from ...attempt import signals
 from ...store import Store
 from ...study import Columns, Study
 from . import runs
