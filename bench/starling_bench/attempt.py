@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import identity, idle, keeper, plan, ssh
+from . import durations, identity, idle, keeper, plan, ssh
 from .conduct import Conductor
 from .console import complain, console_for
 from .errors import OK, USAGE, BenchError, cannot
@@ -251,27 +251,36 @@ class Attempt:
         """One execution after another; a failed one does not keep the next from running."""
         console, store = self.console, self.store
         every = [(s, e) for s in self.planned.sequence for e in s.execution]
-        total = sum(t.samples * (t.pairs or len(s.pair)) for s, e in every for t in e.tests())
-        terminal = console.is_terminal
-        shown = Bar(console, total) if terminal else Lines(console, total, self.progress_s)
+        samples = [sum(t.samples * (t.pairs or len(s.pair)) for t in e.tests()) for s, e in every]
+        seconds = [durations.whole(self.study, e) for _, e in every]
+        # How long each sample was planned to take, with its part of what is around it.
+        each = {(s.name, e.name): took / max(count, 1)
+                for (s, e), count, took in zip(every, samples, seconds, strict=True)}  # fmt: skip
+        total = sum(samples)
+        shown: Bar | Lines = Bar(console, total)
+        if not console.is_terminal:
+            shown = Lines(console, total, self.progress_s, sum(seconds))
         with shown:
-            shown.had(len(store.rows))
+            had = (each.get((r["sequence"], r["execution"]), 0) for r in store.rows)
+            shown.had(len(store.rows), sum(had))
             for sequence, execution in every:
                 title = f"{sequence.name}/{execution.name}"
-                follow = self._follower(title, len(execution.tests()), shown)
+                sample_s = each[sequence.name, execution.name]
+                follow = self._follower(title, len(execution.tests()), shown, sample_s)
                 adapter = adapter_for(sequence.rti, title)
                 try:
                     await self.conductor.execute(store, sequence, execution, adapter, follow)
-                    shown.follow(f"{title} done", 0)
+                    shown.follow(f"{title} done", 0, 0)
                 except BenchError as e:
                     errors.append(e)
-                    shown.follow(f"{title} FAILED", 0)
+                    shown.follow(f"{title} FAILED", 0, 0)
 
-    def _follower(self, title: str, tests: int, shown: Bar | Lines) -> Callable[[dict], None]:
+    def _follower(self, title: str, tests: int, shown: Bar | Lines,
+                  sample_s: float) -> Callable[[dict], None]:  # fmt: skip
         def follow(event: dict) -> None:
             if event["event"] == "sample":
                 what = self.study.progress(event)
-                shown.follow(f"{title} test {event['test']} of {tests} {what}", 1)
+                shown.follow(f"{title} test {event['test']} of {tests} {what}", 1, sample_s)
 
         return follow
 

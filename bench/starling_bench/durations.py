@@ -14,6 +14,11 @@ def seconds(study: Study, execution: Execution) -> float:
     return sum(spec.count() * study.seconds(spec) for spec in execution.test)
 
 
+def whole(study: Study, execution: Execution) -> float:
+    """With what is around them."""
+    return EXECUTION_S + seconds(study, execution)
+
+
 def span(seconds: float) -> str:
     """A time in words."""
     for unit, size in (("h", 3600), ("min", 60)):

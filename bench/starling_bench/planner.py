@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from . import tables
+from . import stats, tables
 from .attempt import Attempt
 from .commands import RtiRoot
 from .console import guarded
@@ -147,7 +147,8 @@ def sentence(o: Outcome, share: float) -> str:
     left = f"{abs(rest):.3g} ms {'to spare' if rest >= 0 else 'too much'}"
     verdict = "fits" if fits(o, share) else "does not fit"
     return (
-        f"{o.flow}: {verdict}, {o.in_budget:.3%} within {o.budget_ms:.4g} ms (wanted {share:.3%}); "
+        f"{o.flow}: {verdict}, {stats.percent(o.in_budget, 3)} within {o.budget_ms:.4g} ms "
+        f"(wanted {share:.3%}); "
         f"{share:.3%} take at most {o.high_ms:.3g} ms, {left}"
     )
 

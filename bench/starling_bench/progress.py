@@ -8,12 +8,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 class Lines:
-    """Progress for a log file: a line every so often, also while a sample takes long."""
+    """Progress for a log file: a line every so often, also while a sample takes long. What is left
+    is as much longer than planned as what was done."""
 
-    def __init__(self, console: Console, total: int, every_s: float) -> None:
+    def __init__(self, console: Console, total: int, every_s: float, planned_s: float) -> None:
         self.console, self.total, self.every_s = console, total, every_s
         self.begin = time.monotonic()
-        self.done = self.before = 0
+        self.done, self.planned_s, self.done_s = 0, planned_s, 0.0
+        self.before_s = 0.0
         self.text = "starting"
 
     def __enter__(self) -> "Lines":
@@ -30,20 +32,23 @@ class Lines:
 
     def show(self) -> None:
         left = ""
-        if taken := self.done - self.before:
+        if done_s := self.done_s - self.before_s:
             took = time.monotonic() - self.begin
-            left = f"; {took / taken * (self.total - self.done):.0f} s left"
+            left_s = max(self.planned_s - self.done_s, 0)
+            left = f"; {took / done_s * left_s:.0f} s left"
         self.console.print(
             f"{self.done} of {self.total} samples: {self.text}{left}",
             highlight=False, soft_wrap=True, markup=False,
         )  # fmt: skip
 
-    def had(self, samples: int) -> None:
+    def had(self, samples: int, planned_s: float) -> None:
         """So many were there before, of a run that goes on."""
-        self.done = self.before = samples
+        self.done, self.done_s, self.before_s = samples, planned_s, planned_s
 
-    def follow(self, text: str, advance: int) -> None:
-        self.text, self.done = text, self.done + advance
+    def follow(self, text: str, samples: int, planned_s: float) -> None:
+        """So many more are there, for which so long was planned."""
+        self.text = text
+        self.done, self.done_s = self.done + samples, self.done_s + planned_s
 
 
 class Bar:
@@ -63,8 +68,8 @@ class Bar:
     def __exit__(self, *_: object) -> None:
         self.bar.stop()
 
-    def had(self, samples: int) -> None:
-        self.follow("starting", samples)
+    def had(self, samples: int, planned_s: float) -> None:
+        self.follow("starting", samples, planned_s)
 
-    def follow(self, text: str, advance: int) -> None:
-        self.bar.update(self.task, advance=advance, description=text, refresh=True)
+    def follow(self, text: str, samples: int, _planned_s: float) -> None:
+        self.bar.update(self.task, advance=samples, description=text, refresh=True)

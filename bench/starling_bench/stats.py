@@ -142,3 +142,9 @@ def sample(round_trips_ns: np.ndarray) -> dict[str, float | None]:
         f"rtt_{k}_ms": None if f is None else round(float(f), 9)
         for k, f in zip(_SAMPLE, [*figures, v[-1]], strict=True)
     }
+
+
+def percent(share: float, digits: int = 2) -> str:
+    """A share in words; only all of it is called 100 %."""
+    said = f"{share:.{digits}%}"
+    return said if share >= 1 or not said.startswith("100") else f"{100 - 10**-digits:.{digits}f}%"

@@ -27,7 +27,7 @@ def check(
         for execution in sequence.execution:
             tests = execution.tests()
             samples = sum(t.samples for t in tests)
-            took = durations.EXECUTION_S + durations.seconds(study, execution)
+            took = durations.whole(study, execution)
             every, whole = every + len(tests), whole + took
             title = f"{sequence.name}/{execution.name}"
             about = durations.span(took)

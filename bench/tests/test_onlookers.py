@@ -87,14 +87,15 @@ def test_what_is_left_of_a_run_that_goes_on_is_by_what_it_took_since(monkeypatch
     now, said = [100.0], []
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     shown = SimpleNamespace(print=lambda text, **_: said.append(text))
-    lines = progress.Lines(shown, 1010, 10.0)
-    lines.had(900)
+    lines = progress.Lines(shown, 1010, 10.0, planned_s=40.0)
+    lines.had(900, 25.0)
     lines.show()
+    # Samples of other executions take longer: not their number says what is left.
     now[0] += 60
-    lines.follow("e test 1", 10)
+    lines.follow("e test 1", 10, 5.0)
     lines.show()
     assert said == [
-        "900 of 1010 samples: starting", "910 of 1010 samples: e test 1; 600 s left",
+        "900 of 1010 samples: starting", "910 of 1010 samples: e test 1; 120 s left",
     ]  # fmt: skip
 
 

@@ -103,3 +103,10 @@ def test_summary_counts_sent_received_and_lost():
     assert found["sent"] == found["received"] + found["lost"]
     assert found["rate_hz"]["mean"] == 200
     assert found["rtt_ms"] is None
+
+
+def test_only_all_is_called_all():
+    assert [stats.percent(share) for share in (1.0, 0.99997, 0.99994, 0.5, 0.0)] == [
+        "100.00%", "99.99%", "99.99%", "50.00%", "0.00%",
+    ]  # fmt: skip
+    assert stats.percent(0.9999996, 3) == "99.999%"

@@ -71,13 +71,17 @@ def write(store: Store, summaries: list[dict]) -> None:
     page, found = drawing.Page(store), points(summaries)
     lost = sum(p["lost"] for p in found if p["transport"] == "reliable")
     limited, beyond = (sum(p[mark] for p in found) for mark in ("limited", "beyond"))
+    single = [s for s in summaries if s["theory_mbps"] is None]
+    reached = sum(bool(s["received"]) for s in single)
     text = (
-        f"{len(found)} configurations of {sum(p['flows'] for p in found)} flows; "
+        f"{reached} of {len(single)} ways were gone by one update each."
+        if single and not found
+        else f"{len(found)} configurations of {sum(p['flows'] for p in found)} flows; "
         f"{sum(p['received'] for p in found):,} of {sum(p['sent'] for p in found):,} updates "
         f"received; {lost} lost under reliable delivery. {limited} configurations are limited by "
         f"the machine, {beyond} are beyond the link: no finding is computed from them."
     )
-    body = [report.verdict(store, text, lost > 0), *report.notes(store)]
+    body = [report.verdict(store, text, lost > 0 or reached < len(single)), *report.notes(store)]
     body += flow_sections.marks(found, summaries)
     body += connectivity(store, summaries)
     if found:

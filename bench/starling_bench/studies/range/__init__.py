@@ -4,7 +4,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ... import byhand, planner, transports
+from ... import byhand, planner, stats, transports
 from ...commands import commands
 from ...store import Store
 from ...study import Study
@@ -55,7 +55,7 @@ class Range(Study):
         return rows.summarize(of, store, setting)
 
     def progress(self, row: dict) -> str:
-        share = "-" if row["in_budget"] is None else f"{row['in_budget']:.2%} in budget"
+        share = "-" if row["in_budget"] is None else f"{stats.percent(row['in_budget'])} in budget"
         return f"{row['sender']} → {row['receiver']} ({rows.label(row)}): {share}"
 
     def show(self, console: Console, summaries: list[dict]) -> None:
@@ -66,7 +66,7 @@ class Range(Study):
             table.add_column(head, justify="left" if head in heads[:3] else "right")
         for s in summaries:
             figures = (s[k] for k in ("min_ms", "p50_ms", "p99_ms", "max_ms"))
-            share = "-" if s["in_budget"] is None else f"{s['in_budget']:.2%}"
+            share = "-" if s["in_budget"] is None else stats.percent(s["in_budget"])
             table.add_row(
                 f"{s['sequence']}/{s['execution']} {s['test']}",
                 f"{s['sender']} → {s['receiver']}", rows.label(s), f"{s['budget_ms']:g}", share,

@@ -5,7 +5,19 @@ from pathlib import Path
 
 import numpy as np
 
-from ... import clocks, courses, named, parts, phases, report, rti, samples, timers, transports
+from ... import (
+    clocks,
+    courses,
+    named,
+    parts,
+    phases,
+    report,
+    rti,
+    samples,
+    stats,
+    timers,
+    transports,
+)
 from ...cells import lost, ms
 from ...courses import Course
 from ...differences import on
@@ -59,7 +71,8 @@ def _verdict(store: Store, summaries: list[dict]) -> str:
         text += f" Not what its name says: {wrong}."
     if shares:
         text += (
-            f" In budget: {min(shares):.2%} in the worst flow, {np.mean(shares):.2%} on average."
+            f" In budget: {stats.percent(min(shares))} in the worst flow, "
+            f"{stats.percent(float(np.mean(shares)))} on average."
         )
     return report.verdict(store, text, bad=reliable > 0 or missed > 0 or bool(wrong))
 
@@ -104,7 +117,7 @@ def _table(summaries: list[dict]) -> str:
             "p99.9", "max", "ping", "LRC", "± clock"]  # fmt: skip
     lines = []
     for s in summaries:
-        share = "-" if s["in_budget"] is None else f"<b>{s['in_budget']:.2%}</b>"
+        share = "-" if s["in_budget"] is None else f"<b>{stats.percent(s['in_budget'])}</b>"
         times = [_digits(s, s[f"{k}_ms"]) for k in ("min", "mean", "p50", "p90", "p99", "p999",
                                                     "max", "ping", "lrc")]  # fmt: skip
         bound = "one clock" if not s["bound_ms"] else f"{s['bound_ms']:.2g}"
