@@ -100,10 +100,15 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, text=True, capture_output=True)
 
 
-def test_the_file_is_one_that_can_be_run(tmp_path):
+def loops(tmp_path: Path) -> tuple[Path, Path]:
+    """A base that is shipped, and where its design would go."""
     for name in ("loops.tsf.toml", "rtis.toml"):
         (tmp_path / name).write_text((EXPERIMENTS / name).read_text())
-    base, out = tmp_path / "loops.tsf.toml", tmp_path / "d.tsf.toml"
+    return tmp_path / "loops.tsf.toml", tmp_path / "d.tsf.toml"
+
+
+def test_the_file_is_one_that_can_be_run(tmp_path):
+    base, out = loops(tmp_path)
     factors = ("--factor", "buffer_bytes=8..1000", "--factor", "transport=reliable,best_effort")
     given = (str(base), *factors, "--set", "kind=RTOL", "--set", "updates=50", "--out", str(out))
     said = run(*given, "--runs", "6", "--seed", "11", "--blocks", "2", "--centres", "2")
@@ -138,8 +143,8 @@ def test_the_file_is_one_that_can_be_run(tmp_path):
     assert wrong.returncode == 2 and "unknown field 'colour'" in wrong.stderr
 
 
-def test_what_every_test_needs_is_asked_for_by_its_option():
-    base, out = EXPERIMENTS / "loops.tsf.toml", EXPERIMENTS / "never.tsf.toml"
+def test_what_every_test_needs_is_asked_for_by_its_option(tmp_path):
+    base, out = loops(tmp_path)
     with pytest.raises(BenchError, match="need 'kind'") as told:
         design.write(STUDY, base, out, [[{"buffers": 1}] * 5] * 2, {}, "it")
     assert "give --set kind=..." in str(told.value) and not out.exists()
@@ -196,7 +201,7 @@ def test_a_response_surface_has_corners_and_faces():
     ],
 )
 def test_designs_that_cannot_be(tmp_path, arguments, message):
-    base, out = EXPERIMENTS / "loops.tsf.toml", EXPERIMENTS / "never.tsf.toml"
+    base, out = loops(tmp_path)
     done = run(str(base), *arguments, "--set", "kind=RTOL", "--out", str(out))
     assert done.returncode == 2 and done.stderr.startswith(message)
     assert "\n  do: " in done.stderr and not out.exists()

@@ -1,6 +1,7 @@
 """The platform knows no study."""
 
 import asyncio
+import importlib
 import os
 import re
 import socket
@@ -15,7 +16,16 @@ BENCH = Path(__file__).parents[1]
 STUDIES = BENCH / "starling_bench" / "studies"
 
 
-PROGRAMS = {"bmfed": "rtibm", "bmmanager": "rtibm", "rangefed": "range"}
+def _programs() -> dict[str, str]:
+    """Federates' programs and commands of their own, by study: names of that, too."""
+    found = {}
+    for name, _ in apps():
+        study = importlib.import_module(f"starling_bench.studies.{name}").STUDY
+        found |= {word: name for word in (study.program, study.manager) if word and " " not in word}
+    return found
+
+
+PROGRAMS = _programs()
 # Of Python and English: these are a study only in quotes, or as a module or folder.
 USUAL = {"range"}
 
@@ -30,7 +40,6 @@ def test_a_studys_name_occurs_in_its_folder_only():
     assert sorted(names) == sorted(
         p.name for p in STUDIES.iterdir() if (p / "__init__.py").exists()
     )
-    # Programs and commands are names of their study, too.
     own = re.compile(r"\b(" + "|".join(_words([*names, *PROGRAMS])) + r")\b", re.IGNORECASE)
     found = []
     for path in [*(BENCH / "starling_bench").rglob("*.py"), *(BENCH / "cpp").rglob("*.[ch]pp")]:
