@@ -76,6 +76,13 @@ fn text(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
                 federation.refused
             );
         }
+        if federation.behind_deletion > 0 {
+            let _ = writeln!(
+                out,
+                "  {} update(s) and deletion(s) came when their instances had been deleted",
+                federation.behind_deletion
+            );
+        }
         if federation.outdated > 0 {
             let _ = writeln!(
                 out,
@@ -227,6 +234,7 @@ fn as_json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> Value 
             "instances": f.instances,
             "log": f.log.0,
             "refused": f.refused,
+            "behind_deletion": f.behind_deletion,
             "outdated": f.outdated,
             "modules": f.modules,
             "services_off": f.services.off(),

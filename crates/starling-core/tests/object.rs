@@ -237,6 +237,52 @@ fn an_update_by_a_federate_that_is_not_the_owner_is_dropped_and_counted() {
     assert_eq!(forged("A", &[1000]), (0, 3));
 }
 
+/// Its owner deletes an instance while others do something with it: they had not heard of it.
+#[test]
+fn what_comes_behind_the_deletion_of_its_instance_is_counted() {
+    let mut f = Federation::new("");
+    for name in ["A", "B", "C"] {
+        f.join(name);
+    }
+    let (class, list) = (f.class("A"), f.attributes(&["x", "y"]));
+    for name in ["A", "B", "C"] {
+        let published = &list[usize::from(name == "B")..];
+        f.call(name, |f| {
+            f.publish_object_class_attributes(class, published)?;
+            f.subscribe_object_class_attributes(class, &list, true, "")
+        })
+        .unwrap();
+    }
+    let instance = f
+        .call("A", |f| f.register_object_instance(class, None))
+        .unwrap();
+    f.callbacks("B");
+    f.call("A", |f| {
+        f.unconditional_attribute_ownership_divestiture(instance, &list[1..], b"")
+    })
+    .unwrap();
+    f.callbacks("B");
+    f.call("B", |f| {
+        f.attribute_ownership_acquisition_if_available(instance, &list[1..], b"")
+    })
+    .unwrap();
+    f.callbacks("B");
+    f.callbacks("C");
+    f.call("A", |f| f.delete_object_instance(instance, b""))
+        .unwrap();
+    f.call("B", |f| {
+        f.update_attribute_values(instance, &[(list[1], b"1")], b"")
+    })
+    .unwrap();
+    let status = f.status();
+    assert_eq!((status.instances, status.behind_deletion), (0, 1));
+    let told = f.callbacks("C");
+    let [Callback::RemoveObjectInstance { .. }] = told[..] else {
+        panic!("{told:?}");
+    };
+    assert_eq!(f.status().refused, 0);
+}
+
 #[test]
 fn a_refusal_names_ten_federation_executions_at_most() {
     let mut executive = Executive::new();

@@ -64,7 +64,7 @@ fn instance(saved: &mut SavedFederation) -> &mut Instance {
 /// What is forged, and what is said of it.
 type Forgery = (fn(&mut SavedFederation), &'static str);
 
-const FORGERIES: [Forgery; 29] = [
+const FORGERIES: [Forgery; 30] = [
     (
         |s| s.execution.federation.last_federate = u32::MAX,
         "its last federate handle is 4294967295, and can't be beyond 8388608",
@@ -146,6 +146,10 @@ const FORGERIES: [Forgery; 29] = [
     (
         |s| s.execution.object.refused = u64::MAX,
         "the number of updates and deletions that were refused",
+    ),
+    (
+        |s| s.execution.object.behind_deletion = u64::MAX,
+        "the number of updates and deletions that came behind a deletion",
     ),
     (
         |s| s.execution.time.messages = u64::MAX,

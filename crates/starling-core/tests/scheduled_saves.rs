@@ -500,3 +500,60 @@ fn a_flush_that_was_granted_before_the_save_promises_no_more() {
     f.call("a", |l| l.send_interaction_at(class, &[], b"", at(5)))
         .expect("its time and its lookahead admit it");
 }
+
+/// §8.12, §4.16: b flushes its queue, of which it wants one at 6, and one at 2 no more; a save is at 4. What it was
+/// handed waits for it after a restore, too.
+#[test]
+fn one_that_has_passed_over_a_flush_is_saved_where_it_is() {
+    let mut f = federation(&["a", "b"]);
+    regulate(&mut f, "a", 1);
+    constrain(&mut f, "b");
+    let _ = (told(&mut f, "a"), told(&mut f, "b"));
+    let (i, j) = (f.interaction("I"), f.interaction("I.J"));
+    for class in [i, j] {
+        f.call("a", |l| l.publish_interaction_class(class))
+            .expect("it is in the FOM");
+        f.call("a", |l| {
+            l.change_interaction_order_type(class, Order::TimeStamp)
+        })
+        .expect("it is published");
+        f.call("b", |l| l.subscribe_interaction_class(class, true))
+            .expect("it is in the FOM");
+        f.run();
+    }
+    for (class, time) in [(i, 2), (j, 6)] {
+        f.call("a", |l| l.send_interaction_at(class, &[], b"", at(time)))
+            .expect("it regulates");
+    }
+    f.run();
+    f.call("b", |l| l.unsubscribe_interaction_class(i))
+        .expect("it is subscribed");
+    save(&mut f, "a", 4);
+    advance(&mut f, "a", 20);
+    flush(&mut f, "b", 10);
+    assert_eq!(told(&mut f, "b"), [SAVE], "it is through 4, and held at 6");
+    assert_eq!(told(&mut f, "a"), [SAVE]);
+    let saved = saved(&mut f, &["a", "b"]);
+    let end = |f: &mut Federation, first: &'static str| {
+        let expected = [first, "receiveInteraction", "timeAdvanceGrant"];
+        assert_eq!(told(f, "b"), expected, "{:?}", f.notes());
+        assert_eq!(told(f, "a"), [first, "timeAdvanceGrant"]);
+        let now = f.call("b", |l| l.query_logical_time());
+        assert_eq!(now, Ok(at(6)));
+    };
+    end(&mut f, "federationSaved");
+    f.call("a", |l| l.request_federation_restore("S"))
+        .expect("nothing goes on");
+    f.run();
+    let task = f.archives().remove(0);
+    f.archived(&task, saved);
+    for name in ["a", "b", "a"] {
+        told(&mut f, name);
+    }
+    for name in ["a", "b"] {
+        f.call(name, |l| l.federate_restore_complete())
+            .expect("it is being restored");
+    }
+    f.run();
+    end(&mut f, "federationRestored");
+}

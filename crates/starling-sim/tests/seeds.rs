@@ -86,6 +86,8 @@ fn seeds_of_time_management() {
         "nextMessageRequest",
         "nextMessageRequestAvailable",
         "flushQueueRequest",
+        "grants of next message passed over",
+        "grants of flush queue passed over",
         "timeAdvanceGrant",
         "enableTimeRegulation",
         "timeRegulationEnabled",

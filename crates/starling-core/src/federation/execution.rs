@@ -130,6 +130,7 @@ impl Execution {
             instances: self.objects.of_federates() as u64,
             log: self.log.index(),
             refused: self.objects.refused(),
+            behind_deletion: self.objects.behind_deletion(),
             outdated: self.log.outdated(),
             services: self.services,
             under_way: self.under_way(),

@@ -100,6 +100,9 @@ fn objects(of: &saved::Execution) -> Result<(), String> {
     }
     at_most(COUNT_MAX, of.object.refused, || {
         "the number of updates and deletions that were refused".into()
+    })?;
+    at_most(COUNT_MAX, of.object.behind_deletion, || {
+        "the number of updates and deletions that came behind a deletion".into()
     })
 }
 
@@ -121,7 +124,9 @@ fn time(time: &saved::time::Execution) -> Result<(), String> {
         }
     }
     for deletion in time.deletions.values() {
-        message(deletion.message.0, deletion.message.2)?;
+        for (sender, _, number) in [deletion.message].into_iter().chain(deletion.then) {
+            message(sender, number)?;
+        }
     }
     Ok(())
 }

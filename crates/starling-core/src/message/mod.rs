@@ -313,6 +313,9 @@ pub struct FederationStatus {
     /// Deletions and updates by federates that do not own what it takes, dropped: not 0 only if
     /// something else than this library takes part.
     pub refused: u64,
+    /// Deletions and updates that came behind the deletion of their instance, dropped: their federates had not heard of
+    /// it yet.
+    pub behind_deletion: u64,
     /// Requests and data frames of an epoch before the present one, dropped.
     pub outdated: u64,
     /// What of the standard it has.

@@ -36,8 +36,8 @@ messages! {
             /// Its time stamp.
             time: LogicalTime,
         },
-        /// Of one that waits for its next message: it has passed over a grant, as it wanted none of the messages
-        /// any more that would have come with it (§8.10), and waits on.
+        /// Of one that waits for its next message, or flushes its queue: it has passed over a grant, as it wanted none
+        /// of the messages any more for whose sake it was no later (§8.10, §8.12), and waits on.
         9 AskOn {
             /// By which service.
             kind: Advance,
@@ -45,6 +45,9 @@ messages! {
             to: LogicalTime,
             /// Its logical time, that of its last grant that was none of these.
             at: LogicalTime,
+            /// Of one that flushes its queue: the time stamp of the first message that it wants of those it was
+            /// handed, which it has not been delivered.
+            next: Option<LogicalTime>,
         },
     }
 

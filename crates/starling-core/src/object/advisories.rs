@@ -107,7 +107,7 @@ impl Execution {
         for (federate, switches) in self.objects.told.switches.clone() {
             for instance in &touched {
                 if switches.scope {
-                    self.advise_scope(cause, federate, *instance);
+                    self.advise_scope(cause, federate, *instance, false);
                 }
                 if switches.relevance {
                     self.advise_relevance(cause, federate, *instance);
@@ -124,15 +124,31 @@ impl Execution {
         }
     }
 
+    /// The deletion of an instance was retracted that a federate knew. It alone knows whether the removal was delivered
+    /// to it, so that all that is in scope is news; and so it is told all, besides what has changed.
+    pub(crate) fn advise_again(
+        &mut self,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+    ) {
+        let switches = self.objects.told.switches.get(&federate);
+        if switches.is_some_and(|switches| switches.scope) {
+            self.advise_scope(None, federate, instance, true);
+        }
+    }
+
     fn advise_scope(
         &mut self,
         cause: Option<Cause>,
         federate: FederateHandle,
         instance: ObjectInstanceHandle,
+        again: bool,
     ) {
         let known = self.objects.instances.get(&instance);
         let Some(class) = known.and_then(|i| i.known_class(federate)) else {
-            self.objects.told.scope.remove(&(federate, instance));
+            if !self.time.may_be_undeleted(instance, federate) {
+                self.objects.told.scope.remove(&(federate, instance));
+            }
             return;
         };
         let now: BTreeSet<_> = self
@@ -146,12 +162,13 @@ impl Execution {
             .scope
             .entry((federate, instance))
             .or_default();
+        let entered = now.iter().filter(|a| again || !told.contains(a));
         let entry = Entry::AttributesScope {
             instance,
-            entered: now.difference(told).copied().collect(),
+            entered: entered.copied().collect(),
             left: told.difference(&now).copied().collect(),
         };
-        if *told != now {
+        if *told != now || (again && !now.is_empty()) {
             *told = now;
             self.log.tell(cause, &[federate], entry);
         }
@@ -328,13 +345,24 @@ impl Federate {
     }
 
     pub(crate) fn deliver_scope(
-        &self,
+        &mut self,
         instance: ObjectInstanceHandle,
-        attributes: Vec<AttributeHandle>,
+        mut attributes: Vec<AttributeHandle>,
         inside: bool,
     ) -> Option<Callback> {
-        let known = self.objects.instances.get(&instance)?;
-        (self.objects.switches.scope && known.discovered).then_some(if inside {
+        // What waits before its discovery was said of it before it was deleted locally.
+        let known = self.objects.instances.get_mut(&instance);
+        let known = known.filter(|known| known.discovered)?;
+        // Said again after a retracted deletion, it may be nothing new.
+        attributes.retain(|a| {
+            if inside {
+                known.in_scope.insert(*a)
+            } else {
+                known.in_scope.remove(a)
+            }
+        });
+        let is_told = self.objects.switches.scope && !attributes.is_empty();
+        is_told.then_some(if inside {
             Callback::AttributesInScope {
                 instance,
                 attributes,

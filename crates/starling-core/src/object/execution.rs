@@ -302,20 +302,18 @@ impl Execution {
     ) -> Result<(), ProtocolError> {
         let timely = stamp.filter(|stamp| stamp.retraction.is_some());
         // Who has left has passed on the privilege to delete what it was deleting: that goes on.
-        let is_deleted = timely.is_some() && self.time.is_deleting(handle);
-        if self.owner(handle, self.privilege_to_delete()) != Some(cause.sender.into()) || is_deleted
-        {
-            self.objects.refused += u64::from(self.objects.instances.contains_key(&handle));
-            return Ok(());
+        let goes_by_then = timely.is_some_and(|s| self.time.goes_by(handle, s.time));
+        if self.objects.get(handle).is_none() || goes_by_then {
+            self.objects.behind_deletion += 1;
+        } else if self.owner(handle, self.privilege_to_delete()) != Some(cause.sender.into()) {
+            self.objects.refused += 1;
+        } else if let Some(stamp) = timely {
+            return self.delete_at(cause, handle, tag, stamp);
+        } else {
+            self.time.forget_deletion(handle);
+            self.remove_instance(cause, handle, cause.sender, &tag, stamp);
         }
-        match timely {
-            Some(stamp) => self.delete_at(cause, handle, tag, stamp),
-            None => {
-                self.time.forget_deletion(handle);
-                self.remove_instance(cause, handle, cause.sender, &tag, stamp);
-                Ok(())
-            }
-        }
+        Ok(())
     }
 
     /// Takes an instance out of the federation execution and tells those who know it.
@@ -466,6 +464,7 @@ impl Execution {
             DataBody::Update { instance, payload } => {
                 let Some(known) = self.objects.instances.get_mut(&instance) else {
                     // Deleted at this point of the log; every receiver is told so before.
+                    self.objects.behind_deletion += 1;
                     self.receivers = to;
                     return Ok(());
                 };

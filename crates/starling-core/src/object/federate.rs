@@ -11,7 +11,7 @@ use crate::{
     AttributeHandle, Exception, Federate, LogicalTime, MessageRetractionHandle, ObjectClassHandle,
     ObjectInstanceHandle,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Federate {
     /// Reserve Object Instance Name, 1516.1-2010 §6.2.
@@ -140,6 +140,7 @@ impl Federate {
             owned_slots: None,
             received_as: None,
             orders: BTreeMap::new(),
+            in_scope: BTreeSet::new(),
             discovered: true,
             removed: false,
             gone: false,

@@ -28,6 +28,8 @@ pub(crate) struct Instance {
     pub(super) received_as: Option<Prepared<SlotMap<AttributeHandle>>>,
     /// Order types of owned attributes, where they are not the FDD's.
     pub(super) orders: BTreeMap<AttributeHandle, Order>,
+    /// Attributes that this federate was told are in scope.
+    pub(super) in_scope: BTreeSet<AttributeHandle>,
     /// This federate has updated it.
     pub(super) updated: bool,
     /// This federate has had a reflection of it.

@@ -29,8 +29,8 @@ use crate::{
     LogicalTime, ObjectClassHandle, ObjectInstanceHandle, Order, ProtocolError, Transportation,
 };
 use starling_fom::ObjectModel;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Slot;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A callback of this chapter that is not delivered yet. What depends on the federate's
@@ -308,6 +308,7 @@ impl Federate {
             owned_slots: None,
             received_as: None,
             orders: BTreeMap::new(),
+            in_scope: BTreeSet::new(),
             discovered: false,
             removed: false,
             gone: false,

@@ -185,6 +185,8 @@ pub(crate) struct ExecutionObjects {
     pub(super) interactions_sent: HandleMap<InteractionClassHandle, u64>,
     /// Deletions and updates by federates that do not own what it takes, dropped.
     pub(super) refused: u64,
+    /// Deletions and updates that came behind the deletion of their instance, dropped.
+    pub(super) behind_deletion: u64,
 }
 
 impl ExecutionObjects {
@@ -340,6 +342,20 @@ impl ExecutionObjects {
     /// Deletions and updates by federates that do not own what it takes, dropped.
     pub(crate) fn refused(&self) -> u64 {
         self.refused
+    }
+
+    /// Deletions and updates that came behind the deletion of their instance, dropped.
+    pub(crate) fn behind_deletion(&self) -> u64 {
+        self.behind_deletion
+    }
+
+    /// A federate does not know an instance any more of which it was told what is in scope.
+    pub(crate) fn forget_scope(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        federate: FederateHandle,
+    ) {
+        self.told.scope.remove(&(federate, instance));
     }
 
     /// Interactions that have come, by class sent, in no order.

@@ -35,6 +35,7 @@ impl ExecutionObjects {
             told: self.told.clone(),
             interactions_sent: self.interactions_sent().collect(),
             refused: self.refused,
+            behind_deletion: self.behind_deletion,
         }
     }
 
@@ -79,6 +80,7 @@ impl ExecutionObjects {
             transportations: saved.transportations,
             interactions_sent: saved.interactions_sent.into_iter().collect(),
             refused: saved.refused,
+            behind_deletion: saved.behind_deletion,
         };
         (restored.reserved, restored.registered) = restored.count_kept();
         Ok(restored)
@@ -197,9 +199,10 @@ impl saved::KnownInstance {
     ) -> Result<(), ProtocolError> {
         let registered = model.object_class(self.registered_class);
         let known = model.object_class(self.known_class);
-        let owned = registered.filter(|c| self.owned.iter().all(|a| c.slot(*a).is_some()));
+        let mut attributes = self.owned.iter().chain(&self.in_scope);
+        let has_all = registered.is_some_and(|c| attributes.all(|a| c.slot(*a).is_some()));
         let ascending = self.owned.is_sorted_by(|a, b| a < b);
-        if owned.is_some() && known.is_some() && ascending {
+        if has_all && known.is_some() && ascending {
             Ok(())
         } else {
             Err(not_in_the_model(handle))
@@ -222,6 +225,7 @@ impl known::Instance {
             owned: self.owned.clone(),
             transportations: self.transportations.clone(),
             orders: self.orders.clone(),
+            in_scope: self.in_scope.clone(),
             updated: self.updated,
             reflected: self.reflected,
             discovered: self.discovered,
@@ -240,6 +244,7 @@ impl known::Instance {
             owned_slots: None,
             received_as: None,
             orders: saved.orders,
+            in_scope: saved.in_scope,
             updated: saved.updated,
             reflected: saved.reflected,
             discovered: saved.discovered,

@@ -24,6 +24,8 @@ pub struct Execution {
     pub interactions_sent: BTreeMap<InteractionClassHandle, u64>,
     /// Deletions and updates by federates that do not own what it takes, dropped.
     pub refused: u64,
+    /// Deletions and updates that came behind the deletion of their instance, dropped.
+    pub behind_deletion: u64,
 }
 
 /// An object instance at the executive.
@@ -94,6 +96,8 @@ pub struct KnownInstance {
     pub transportations: TransportationChanges<AttributeHandle>,
     /// Order types of owned attributes, where they are not the FDD's.
     pub orders: BTreeMap<AttributeHandle, Order>,
+    /// Attributes that this federate was told are in scope.
+    pub in_scope: BTreeSet<AttributeHandle>,
     /// This federate has updated it.
     pub updated: bool,
     /// This federate has had a reflection of it.

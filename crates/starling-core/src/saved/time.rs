@@ -63,6 +63,8 @@ pub struct Clock {
     pub lookahead: Option<LogicalTimeInterval>,
     /// What it has promised by an earlier, longer lookahead, or has to keep to for others.
     pub floor: Option<Bound>,
+    /// What lookahead was in effect when it was changed last, and at which time that was.
+    pub shrinks: Option<(LogicalTimeInterval, LogicalTime)>,
     /// What was asked for and is not granted yet.
     pub advance: Option<(Advance, LogicalTime)>,
 }
@@ -78,6 +80,8 @@ pub struct Deletion {
     pub waiting: BTreeSet<FederateHandle>,
     /// Those who have, with the classes at which they knew the instance, and whether they have still to say so.
     pub knew: BTreeMap<FederateHandle, (ObjectClassHandle, Option<LogIndex>)>,
+    /// The later deletion of a federate that has left, in whose place this one is: it holds if this one is retracted.
+    pub then: Option<Message>,
 }
 
 /// At a joined federate.
@@ -87,8 +91,8 @@ pub struct Federate {
     pub time_type: TimeType,
     /// Its clock.
     pub clock: Clock,
-    /// While it waits for its next message: the time of a grant that it has passed over, as it wanted none of the
-    /// messages any more that would have come with it. By its promises it is there.
+    /// While it waits for its next message, or flushes its queue: the time of a grant that it has passed over, as it
+    /// wanted none of the messages any more for whose sake it was no later. By its promises it is there.
     pub passed_over: Option<LogicalTime>,
     /// Time regulation was asked for with this lookahead.
     pub enabling: Option<LogicalTimeInterval>,

@@ -7,7 +7,7 @@
 //!   until the deletion can no longer be retracted.
 
 use super::deletions::{Deletion, Deletions};
-use super::galt::{Hold, Outcome, Stamped, Times};
+use super::galt::{Advance, Hold, Outcome, Stamped, Times};
 use super::retractable::{Retractable, SentMessage, sent_bytes};
 use super::value::{Bound, LogicalTime, TimeType};
 use crate::execution::Execution;
@@ -241,6 +241,27 @@ impl ExecutionTime {
         self.deletions.contains(instance)
     }
 
+    /// Whether a federate that does not know an instance may know it as before: it has deleted it, or has come to its
+    /// deletion, and that may be retracted.
+    pub(crate) fn may_be_undeleted(
+        &self,
+        instance: ObjectInstanceHandle,
+        federate: FederateHandle,
+    ) -> bool {
+        let message = self.deletions.message(instance);
+        message.is_some_and(|message| {
+            let knew = message.0 == federate || self.deletions.knew_before(instance, federate);
+            knew && self.retractable.contains(message)
+        })
+    }
+
+    /// Whether an instance is deleted at a time or before, or by a message that may yet be retracted: a further deletion at
+    /// that time is of no account.
+    pub(crate) fn goes_by(&self, instance: ObjectInstanceHandle, time: LogicalTime) -> bool {
+        let message = self.deletions.message(instance);
+        message.is_some_and(|m| m.1 <= time || self.retractable.contains(m))
+    }
+
     /// Whether a federate that has come to the deletion of an instance may know it again, or still: it did, and the
     /// deletion may be retracted.
     pub(crate) fn may_know_again(
@@ -338,6 +359,14 @@ impl ExecutionTime {
         }))
     }
 
+    /// Of what a federate was handed by a flush, a message with this time stamp is the first that it wants and was not
+    /// delivered: it stands for all behind it.
+    fn waits_again(&mut self, federate: FederateHandle, time: LogicalTime) {
+        self.messages += 1;
+        let sequence = self.messages;
+        self.times.push(federate, Stamped { time, sequence }, 1);
+    }
+
     /// Takes messages to those federates.
     pub(crate) fn sequence(
         &mut self,
@@ -402,7 +431,10 @@ impl Execution {
                 self.deletions_came(federate, None);
             }
             Request::Advance { kind, to } => self.time.times.ask(federate, kind, to),
-            Request::AskOn { kind, to, at } => {
+            Request::AskOn { kind, to, at, next } => {
+                if let Some(time) = next {
+                    self.time.waits_again(federate, time);
+                }
                 self.time.times.ask_on(federate, (kind, to), at);
             }
             Request::ModifyLookahead(lookahead) => {
@@ -457,10 +489,14 @@ impl Execution {
             }
             Request::DisableConstrained => times.is_constrained(federate),
             Request::Advance { to, .. } => !waits && to.time_type() == of && to >= clock.time(),
-            Request::AskOn { kind, to, at } => {
-                let further = to.time_type() == of && to >= clock.time();
+            Request::AskOn { kind, to, at, next } => {
+                let is_further = |t: LogicalTime| t.time_type() == of && t >= clock.time();
                 let is_behind = at.time_type() == of && at <= clock.time();
-                !waits && kind.is_next_message() && further && is_behind
+                let by = match kind {
+                    Advance::FlushQueue => next.is_none_or(is_further),
+                    _ => kind.is_next_message() && next.is_none(),
+                };
+                !waits && by && is_further(to) && is_behind
             }
             Request::ModifyLookahead(lookahead) => {
                 let legal = lookahead.time_type() == of && !lookahead.is_negative();
@@ -559,7 +595,7 @@ impl Execution {
         }
     }
 
-    /// Delete Object Instance in time-stamp order, §6.14.
+    /// Delete Object Instance in time-stamp order, §6.14. If the instance is deleted already, then later and for good.
     pub(crate) fn delete_at(
         &mut self,
         cause: Cause,
@@ -582,15 +618,21 @@ impl Execution {
         let class = known.forget_known(by);
         let class = class.map_or(known.class(), |(class, _)| class);
         let knew = |federate: FederateHandle| Some((federate, known.forget_known(federate)?));
-        let knew: BTreeMap<_, _> = at_once.into_iter().filter_map(knew).collect();
+        let mut knew: BTreeMap<_, _> = at_once.into_iter().filter_map(knew).collect();
         for federate in knew.keys() {
             self.forget_own_associations(instance, *federate);
+        }
+        let mut then = None;
+        if let Some(later) = self.time.deletions.remove(instance) {
+            then = Some(later.message);
+            knew.extend(later.knew);
         }
         let deletion = Deletion {
             message: (by, stamp.time, stamp.retraction.unwrap_or_default()),
             class,
             waiting,
             knew,
+            then,
         };
         self.time.deletions.insert(instance, deletion);
         self.touch(instance);
@@ -632,10 +674,14 @@ impl Execution {
     /// removal was delivered. If not, it knows the instance as before; else it discovers it as it subscribes now. Where
     /// that is at the same class both are told by a discovery; where it is not, the federate answers.
     fn undelete(&mut self, instance: ObjectInstanceHandle) {
-        let Some(deletion) = self.time.deletions.remove(instance) else {
+        let Some(mut deletion) = self.time.deletions.remove(instance) else {
             return;
         };
         let (by, ..) = deletion.message;
+        if let Some(later) = deletion.then.take() {
+            deletion.message = later;
+            return self.goes_later(instance, by, deletion);
+        }
         if let Some(known) = self.objects.get_mut(instance) {
             known.set_known(by, deletion.class);
         }
@@ -645,6 +691,7 @@ impl Execution {
         for federate in self.log.members() {
             // Who has deleted it locally discovers it as if it had never been deleted.
             if self.objects.was_deleted_locally(instance, federate) {
+                self.objects.forget_scope(instance, federate);
                 continue;
             }
             self.log.advance();
@@ -671,6 +718,30 @@ impl Execution {
             self.log.tell(None, &[federate], not_deleted);
             self.offer_discovered(None, federate, again.as_slice());
         }
+        for federate in deletion.knew.keys() {
+            self.advise_again(*federate, instance);
+        }
+        self.advise(None);
+    }
+
+    /// A deletion was retracted that was in the place of a later one, which holds now, for its federate, too, unless the
+    /// removal has come to that.
+    fn goes_later(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        by: FederateHandle,
+        mut deletion: Deletion,
+    ) {
+        let known = self.objects.get_mut(instance);
+        if let Some(known) = known.filter(|_| self.time.times.is_constrained(by)) {
+            known.set_known(by, deletion.class);
+            deletion.waiting.insert(by);
+        }
+        let again = [(instance, deletion.class)];
+        self.time.deletions.insert(instance, deletion);
+        self.touch(instance);
+        self.log.advance();
+        self.offer_discovered(None, by, &again);
         self.advise(None);
     }
 
@@ -691,6 +762,7 @@ impl Execution {
             return;
         }
         self.forget_own_associations(instance, federate);
+        self.objects.forget_scope(instance, federate);
         self.lose_ownership(cause, instance);
         self.touch(instance);
         self.discover(cause, federate, &[instance]);

@@ -735,25 +735,38 @@ impl Federate {
         Some(waiting.find(|(_, message)| self.wants(message))?.0)
     }
 
-    /// Next Message Request ends with the next message that is delivered (§8.10). The executive ends it with the
-    /// next that was sent to this federate; if it wants none of these any more, it drops them and asks
-    /// again for the rest of the way, and is told of no grant.
+    /// Next Message Request ends with the next message that is delivered (§8.10), and Flush Queue Request at the first
+    /// that it delivers (§8.12), unless either has come further. The executive counts those that were sent to this federate;
+    /// where that has led to a grant and it wants none of them any more, it drops them and asks again for the
+    /// rest of the way, and is told of no grant.
     fn asks_on(&mut self, granted: LogicalTime) -> bool {
         let Some((kind, to)) = self.time.clock.advance() else {
             return false;
         };
-        let earlier = kind.is_next_message() && granted < to;
-        if !earlier
-            || self.time.constraint != Constraint::On
-            || self.next_wanted(Some(granted)).is_some()
-        {
+        if granted >= to || self.time.constraint != Constraint::On || !kind.may_pass_over() {
             return false;
         }
-        for message in self.delivery.take_up_to(granted) {
+        let flushes = kind == Advance::FlushQueue;
+        let first = self.delivery.in_time_order().next().map(|m| m.0);
+        if flushes && first != Some(granted) {
+            // It came no further for the sake of what others may send.
+            return false;
+        }
+        let next = self.next_wanted((!flushes).then_some(granted));
+        if next.is_some_and(|next| next <= granted) {
+            return false;
+        }
+        let waiting = self.delivery.in_time_order();
+        let unwanted = waiting.take_while(|(time, _)| match next {
+            Some(next) => *time < next,
+            None => flushes || *time <= granted,
+        });
+        let last = unwanted.map(|m| m.0).last();
+        for message in last.map_or(Vec::new(), |last| self.delivery.take_up_to(last)) {
             self.count_unwanted(&message);
         }
         let at = self.time.clock.time();
-        self.log.request_time(Request::AskOn { kind, to, at });
+        self.log.request_time(Request::AskOn { kind, to, at, next });
         true
     }
 

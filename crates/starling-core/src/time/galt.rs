@@ -62,6 +62,11 @@ impl Advance {
     pub(super) fn is_next_message(self) -> bool {
         matches!(self, Advance::NextMessage | Advance::NextMessageAvailable)
     }
+
+    /// Whether messages may end it before the time asked for, so that a federate which wants none of them asks on.
+    pub(super) fn may_pass_over(self) -> bool {
+        self.is_next_message() || self == Advance::FlushQueue
+    }
 }
 
 /// A message in time-stamp order, by what orders it: its time stamp, then as it was sent.
@@ -83,6 +88,9 @@ pub(crate) struct Clock {
     pub(super) lookahead: Option<LogicalTimeInterval>,
     /// What it has promised by an earlier, longer lookahead, or has to keep to for others.
     pub(super) floor: Option<Bound>,
+    /// What lookahead was in effect when it was changed last, and at which time that was: the floor does not say how
+    /// far a promise reaches beyond the last time.
+    pub(super) shrinks: Option<(LogicalTimeInterval, LogicalTime)>,
     pub(super) advance: Option<(Advance, LogicalTime)>,
 }
 
@@ -93,6 +101,7 @@ impl Clock {
             exclusive: false,
             lookahead: None,
             floor: None,
+            shrinks: None,
             advance: None,
         }
     }
@@ -118,7 +127,10 @@ impl Clock {
         let reached = Bound::after(self.time, asked, true);
         Some(match self.floor.filter(|floor| *floor > reached) {
             Some(Bound::At { time, .. }) => time.since(self.time),
-            Some(Bound::Never) => LogicalTimeInterval::longest(self.time.time_type()),
+            Some(Bound::Never) => match self.shrinks {
+                Some((lookahead, at)) => lookahead.less(self.time.since(at)),
+                None => LogicalTimeInterval::longest(self.time.time_type()),
+            },
             None => asked,
         })
     }
@@ -172,6 +184,7 @@ impl Clock {
     pub(crate) fn stop_regulating(&mut self) {
         self.lookahead = None;
         self.floor = None;
+        self.shrinks = None;
     }
 
     /// Asks for an advance.
@@ -181,6 +194,7 @@ impl Clock {
     }
 
     pub(crate) fn modify_lookahead(&mut self, lookahead: LogicalTimeInterval) {
+        self.shrinks = self.lookahead().map(|in_effect| (in_effect, self.time));
         self.keep_promise();
         self.lookahead = Some(lookahead);
     }

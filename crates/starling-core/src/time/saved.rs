@@ -49,6 +49,7 @@ impl Clock {
             exclusive: self.exclusive,
             lookahead: self.lookahead,
             floor: self.floor,
+            shrinks: self.shrinks,
             advance: self.advance,
         }
     }
@@ -59,6 +60,7 @@ impl Clock {
             exclusive: saved.exclusive,
             lookahead: saved.lookahead,
             floor: saved.floor,
+            shrinks: saved.shrinks,
             advance: saved.advance,
         }
     }
@@ -137,8 +139,8 @@ pub(crate) fn require_same_time(
         }
     }
     let is = clock.save();
-    let waits_for_message = is.advance.is_some_and(|(kind, _)| kind.is_next_message());
-    let passed_over = part.time.passed_over.filter(|_| waits_for_message);
+    let may_pass_over = is.advance.is_some_and(|(kind, _)| kind.may_pass_over());
+    let passed_over = part.time.passed_over.filter(|_| may_pass_over);
     let known_at = passed_over.map_or(is.time, |passed| passed.max(is.time));
     let then = &known.clock;
     let constrained = constraint == saved::Constraint::On;

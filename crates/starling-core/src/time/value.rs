@@ -171,6 +171,15 @@ impl LogicalTimeInterval {
         })
     }
 
+    /// What is left of it after a shorter one.
+    pub(crate) fn less(self, shorter: LogicalTimeInterval) -> Self {
+        match (self.0, shorter.0) {
+            (Number::Integer(i), Number::Integer(s)) => Self::integer64(i.saturating_sub(s)),
+            (Number::Float(i), Number::Float(s)) => Self::float64(i - s).unwrap_or(self),
+            _ => self,
+        }
+    }
+
     /// Whether it is less than no time at all.
     pub fn is_negative(self) -> bool {
         self.0 < self.time_type().zero()

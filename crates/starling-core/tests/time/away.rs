@@ -385,7 +385,7 @@ fn what_is_gone_by_another_s_deletion_does_not_come_back_by_a_retraction() {
     f.tar("c", 9.0);
     assert_eq!(f.told("b"), "grant 9");
     assert_eq!(f.told("c"), "remove d@9TT, grant 9");
-    assert_eq!(f.status().instances, 0);
+    assert_eq!((f.status().instances, f.status().behind_deletion), (0, 1));
     f.call("b", |f| f.retract(message.unwrap())).unwrap();
     let known = f.call("b", |f| f.object_instance_name(instance));
     assert_eq!(
@@ -409,4 +409,71 @@ fn who_owns_the_privilege_deletes_at_once_what_goes_later() {
         (f.told("b"), f.told("c")),
         ("grant 20".into(), "grant 9".into())
     );
+}
+
+/// It is gone at the sooner of the two times, and at the later one after all if the sooner deletion is retracted.
+#[test]
+fn who_owns_the_privilege_deletes_sooner_what_goes_later() {
+    for retracted in [false, true] {
+        let (mut f, instance) = left_with_a_deletion_under_way();
+        let message = f.call("b", |f| {
+            f.delete_object_instance_at(instance, b"b's", at(5.0))
+        });
+        f.run();
+        if retracted {
+            f.call("b", |f| f.retract(message.unwrap())).unwrap();
+            f.run();
+            let known = f.call("b", |f| f.object_instance_name(instance));
+            assert!(known.is_ok(), "it is there until 9");
+        }
+        let both = |f: &mut Federation, to: f64| {
+            f.tar("b", to);
+            f.tar("c", to);
+            (f.told("b"), f.told("c"), f.status().instances)
+        };
+        let none = String::new();
+        let (sooner, later, left) = if retracted {
+            (none, "remove d@9TT, ".to_owned(), 1)
+        } else {
+            ("remove b's@5TT, ".to_owned(), none, 0)
+        };
+        let expected = ("grant 7".into(), sooner + "grant 7", left);
+        assert_eq!(both(&mut f, 7.0), expected);
+        let expected = (later.clone() + "grant 20", later + "grant 20", 0);
+        assert_eq!(both(&mut f, 20.0), expected);
+        assert_eq!((f.status().refused, f.status().behind_deletion), (0, 0));
+    }
+}
+
+/// §6.17, §6.18: who knows an instance as before is told what has changed meanwhile; who discovers it again, all.
+#[test]
+fn what_is_in_scope_is_told_again_only_to_who_was_told_of_the_removal() {
+    for (delivered, fewer) in [(false, false), (false, true), (true, false), (true, true)] {
+        let (mut f, instance, xy) = known_instance();
+        f.call("c", |f| f.enable_attribute_scope_advisory_switch())
+            .unwrap();
+        assert_eq!(f.told("c"), "attributesInScope");
+        let deletion = f.call("a", |f| {
+            f.delete_object_instance_at(instance, b"d", at(9.0))
+        });
+        f.run();
+        if delivered {
+            assert_eq!(f.told("c"), "remove d@9TR");
+        }
+        let class = f.class("A");
+        if fewer {
+            f.call("c", |f| {
+                f.unsubscribe_object_class_attributes(class, &xy[1..])
+            })
+            .unwrap();
+        }
+        let deletion = deletion.unwrap();
+        f.call("a", |f| f.retract(deletion)).unwrap();
+        let told = match (delivered, fewer) {
+            (true, _) => format!("retract {}, discover, attributesInScope", deletion.number()),
+            (false, true) => "attributesOutOfScope".into(),
+            (false, false) => String::new(),
+        };
+        assert_eq!(f.told("c"), told, "{delivered} {fewer}");
+    }
 }

@@ -1,14 +1,16 @@
 //! Time management, 1516.1-2010 chapter 8: what each service does and refuses.
 
 mod away;
+mod flushes;
 mod instances;
 mod shortly;
 mod withheld;
 
 use crate::common::Federation;
+use starling_core::message::time::Request;
 use starling_core::message::{After, AttributeRegions, Data, DataBody, Payload, ResignAction};
 use starling_core::{
-    AttributeHandle, Callback, DataPath, ExceptionKind, FederateHandle, LogicalTime,
+    Advance, AttributeHandle, Callback, DataPath, ExceptionKind, FederateHandle, LogicalTime,
     LogicalTimeInterval, MessageRetractionHandle, MessageTime, ObjectInstanceHandle, Order,
     Service, Transportation, ValuesBuf,
 };

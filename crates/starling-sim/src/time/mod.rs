@@ -128,6 +128,9 @@ pub fn run(seed: u64, actions: usize) -> Report {
     }
     run.rest();
     run.report.count("grants", run.seen.times.grants);
+    let [next, flush] = run.seen.times.passed_over;
+    run.report.count("grants of next message passed over", next);
+    run.report.count("grants of flush queue passed over", flush);
     run.report
 }
 

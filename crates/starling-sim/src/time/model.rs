@@ -79,6 +79,8 @@ pub(crate) struct Times {
     /// Something has changed since the last comparison.
     changed: bool,
     pub(crate) grants: u64,
+    /// Grants that were passed over: of Next Message Request, of Flush Queue Request.
+    pub(crate) passed_over: [u64; 2],
 }
 
 impl Times {
@@ -183,10 +185,20 @@ impl Times {
                 self.waiting[at].clear();
             }
             TimeRequest::Advance { kind: by, to } | TimeRequest::AskOn { kind: by, to, .. } => {
-                if let TimeRequest::AskOn { at, .. } = request {
+                if let TimeRequest::AskOn { at, next, .. } = request {
                     let before = self.before[&origin];
                     assert_eq!(whole(*at), before, "{origin} has passed over a grant");
                     self.still.insert(origin, before);
+                    self.passed_over[usize::from(*by == Advance::FlushQueue)] += 1;
+                    if let Some(next) = next {
+                        // It stands for all that were handed over and are not delivered.
+                        let frame = Waiting {
+                            time: whole(*next),
+                            message: (origin, 0),
+                            numbers: Vec::new(),
+                        };
+                        self.push(origin, frame);
+                    }
                 }
                 let f = &mut self.all[at];
                 f.keep_promise();

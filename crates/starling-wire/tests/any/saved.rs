@@ -136,12 +136,13 @@ mod object_room {
     use super::*;
     use saved::object::{Execution, Federate, Instance, KnownInstance, Told, Wanted};
     structs! {
-        Execution { instances, last, reserved, transportations, told, interactions_sent, refused }
+        Execution { instances, last, reserved, transportations, told, interactions_sent, refused, behind_deletion }
         Instance { class, name, owners, updates, known, locally_deleted, transportations }
         Told { switches, scope, relevance, touched }
         Federate { instances, reserved, last_instance, wanted, transportations, switches, locally_deleted }
         KnownInstance {
-            registered_class, known_class, name, owned, transportations, orders, updated, reflected, discovered, removed, gone
+            registered_class, known_class, name, owned, transportations, orders, in_scope, updated, reflected, discovered,
+            removed, gone
         }
         Wanted { instance, tag, acquisitions }
     }
@@ -189,8 +190,8 @@ mod time_room {
     structs! {
         Execution { time_type, federates, messages, retractable, deletions, unsettled }
         FederateTime { clock, constrained, over, enabling, constraining, released, still_at, queue }
-        Clock { time, exclusive, lookahead, floor, advance }
-        Deletion { message, class, waiting, knew }
+        Clock { time, exclusive, lookahead, floor, shrinks, advance }
+        Deletion { message, class, waiting, knew, then }
         Federate {
             time_type, clock, passed_over, enabling, constraint, asynchronous, last_number, sent, delivered,
             deleted, bounds, orders

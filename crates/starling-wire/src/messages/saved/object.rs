@@ -6,11 +6,11 @@ use starling_core::saved::object::{
 };
 
 fields! {
-    Execution { instances, last, reserved, transportations, told, interactions_sent, refused }
+    Execution { instances, last, reserved, transportations, told, interactions_sent, refused, behind_deletion }
     Instance { class, name, owners, updates, known, locally_deleted, transportations }
     Told { switches, scope, relevance, touched }
     Federate { instances, reserved, last_instance, wanted, transportations, switches, locally_deleted }
-    KnownInstance { registered_class, known_class, name, owned, transportations, orders, updated, reflected, discovered, removed, gone }
+    KnownInstance { registered_class, known_class, name, owned, transportations, orders, in_scope, updated, reflected, discovered, removed, gone }
     Wanted { instance, tag, acquisitions }
 }
 

@@ -7,8 +7,8 @@ use starling_core::saved::time::{
 fields! {
     Execution { time_type, federates, messages, retractable, deletions, unsettled }
     FederateTime { clock, constrained, over, enabling, constraining, released, still_at, queue }
-    Clock { time, exclusive, lookahead, floor, advance }
-    Deletion { message, class, waiting, knew }
+    Clock { time, exclusive, lookahead, floor, shrinks, advance }
+    Deletion { message, class, waiting, knew, then }
     Federate { time_type, clock, passed_over, enabling, constraint, asynchronous, last_number, sent, delivered, deleted, bounds, orders }
     Sent { time, deletes }
     Deleted { kept, restored }
