@@ -276,7 +276,7 @@ fn matches_set(
 }
 
 /// A handle is `name@code`: expected by its code if it has one, else by its name. Numbers are equal
-/// however they are written.
+/// however they are written; whole ones to the last digit, which floating-point numbers do not have.
 fn matches_text(expected: &str, got: &str) -> bool {
     if expected == got {
         return true;
@@ -286,6 +286,9 @@ fn matches_text(expected: &str, got: &str) -> bool {
             Some((_, wanted)) => wanted == code,
             None => expected == name,
         };
+    }
+    if let (Ok(a), Ok(b)) = (expected.parse::<i64>(), got.parse::<i64>()) {
+        return a == b;
     }
     match (expected.parse::<f64>(), got.parse::<f64>()) {
         (Ok(a), Ok(b)) => a == b,
@@ -337,6 +340,8 @@ mod tests {
         assert!(came("Speed", "Speed@0001"));
         assert!(!came("Doors@0002", "Speed@0001"));
         assert!(came("1", "1.0"));
+        assert!(came("9223372036854775807", "+9223372036854775807"));
+        assert!(!came("9223372036854775807", "9223372036854775806"));
         assert!(!came("a", "a b"));
         assert!(came("a ...", "a b"));
         let mut variables = Variables::new();

@@ -1,5 +1,6 @@
 #include "value.hpp"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
@@ -104,9 +105,17 @@ bool matchesText(std::string const &expected, std::string const &got) {
     if (handle != std::string::npos)
         return wanted == std::string::npos ? expected == got.substr(0, handle)
                                            : expected.substr(wanted) == got.substr(handle);
+    if (expected.empty() || got.empty())
+        return false;
     char *end1 = nullptr, *end2 = nullptr;
+    errno = 0;
+    long long const whole1 = std::strtoll(expected.c_str(), &end1, 10);
+    long long const whole2 = std::strtoll(got.c_str(), &end2, 10);
+    // To the last digit, which floating-point numbers do not have.
+    if (!*end1 && !*end2 && errno == 0)
+        return whole1 == whole2;
     double const a = std::strtod(expected.c_str(), &end1), b = std::strtod(got.c_str(), &end2);
-    return !expected.empty() && !got.empty() && !*end1 && !*end2 && a == b;
+    return !*end1 && !*end2 && a == b;
 }
 
 /// Every expected item has one of its own among those that came.
