@@ -66,6 +66,15 @@ pub struct PlainOut<'a, T: Given> {
     pub data: PlainSent<'a, Listed<'a, T>>,
 }
 
+impl<T: Given> Clone for PlainOut<'_, T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Given> Copy for PlainOut<'_, T> {}
+
 impl<T: Given> PlainOut<'_, T> {
     /// Hands it to who takes frames of all kinds.
     #[inline]
@@ -604,16 +613,22 @@ impl Federate {
     /// Whether values, tag and regions of so many bytes fit into one frame.
     #[inline]
     pub(crate) fn require_fits(&self, bytes: usize) -> Result<(), Exception> {
-        if self.fits(bytes) {
+        if self.room().is_some_and(|room| bytes <= room) {
             Ok(())
         } else {
             self.refuse_too_large(bytes)
         }
     }
 
-    #[inline]
-    pub(crate) fn fits(&self, bytes: usize) -> bool {
-        fits(&self.federation, self.frame_bytes_max, bytes)
+    /// How many bytes values, tag and regions may take in one frame; none: it has no room for what else stands there.
+    #[inline(always)]
+    pub(crate) fn room(&self) -> Option<usize> {
+        /// That takes no more, but for the receivers that it names.
+        const HEAD_BYTES: usize = 64;
+        const RECEIVER_BYTES: usize = 5;
+        let members = self.federation.members().len();
+        let most = self.frame_bytes_max;
+        most.checked_sub(HEAD_BYTES + RECEIVER_BYTES * members)
     }
 
     #[cold]
@@ -664,16 +679,6 @@ impl Federate {
     }
 }
 
-/// Whether values, tag and regions of so many bytes fit into one frame of so many.
-#[inline(always)]
-pub(crate) fn fits(federation: &Membership, most: usize, bytes: usize) -> bool {
-    /// What else stands in a data frame takes no more, but for the receivers that it names.
-    const HEAD_BYTES: usize = 64;
-    const RECEIVER_BYTES: usize = 5;
-    let more = HEAD_BYTES + RECEIVER_BYTES * federation.members().len();
-    bytes.saturating_add(more) <= most
-}
-
 /// Sends a data frame by the paths to its receivers, or counts it where nobody wants it. `anyway`:
 /// receivers judge what is in time-stamp order when it is delivered, so somebody may want it then.
 /// Returns whether it was sent.
@@ -707,11 +712,11 @@ pub(crate) fn hand_out<S: Sink + ?Sized>(
     true
 }
 
-/// The same for an update or interaction as most are.
+/// The same for an update or interaction as most are. `path`: that to all of them in receive order, if it is known.
 #[inline(always)]
 pub(crate) fn hand_out_plainly<'a, S: Sink + ?Sized, T: Given>(
     (log, counters): (&mut Replica, &mut Counters),
-    (to, anyway): (&'a [FederateHandle], bool),
+    (to, path, anyway): (&'a [FederateHandle], Option<DataPath>, bool),
     data: PlainSent<'a, Listed<'a, T>>,
     send: &mut S,
 ) {
@@ -724,16 +729,15 @@ pub(crate) fn hand_out_plainly<'a, S: Sink + ?Sized, T: Given>(
     let to_all = if in_time_order {
         Some(DataPath::Executive)
     } else {
-        log.path_to_all(to)
+        path.or_else(|| log.path_to_all(to))
     };
-    // Made where it stays, whichever way it goes: to move it takes as long as to make it.
-    let path = to_all.unwrap_or(DataPath::Executive);
-    let frame = PlainOut { to, path, data };
-    if to_all.is_some() {
-        send.put_plain(&frame);
+    if let Some(path) = to_all {
+        send.put_plain(&PlainOut { to, path, data });
     } else {
         let send = &mut |frame: DataOut<'_>| send.put(frame);
-        send_apart(log, to, frame.data.to_sent(), send);
+        // A copy: what is pointed to has to stand in memory.
+        let apart = data;
+        send_apart(log, to, apart.to_sent(), send);
     }
 }
 

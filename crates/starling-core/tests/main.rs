@@ -26,6 +26,7 @@ mod save_reports;
 mod saved;
 mod scheduled_saves;
 mod service_reports;
+mod shown;
 mod switched_off;
 mod synchronization;
 mod time;

@@ -19,6 +19,7 @@ mod saved;
 mod subscriptions;
 
 pub(crate) use advisories::QueuedAdvisory;
+pub(crate) use plans::Plan;
 pub(crate) use publications::Publications;
 pub(crate) use routes::SlotSet;
 pub(crate) use subscriptions::Subscriptions;

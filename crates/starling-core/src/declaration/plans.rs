@@ -10,6 +10,7 @@ use crate::{
     ParameterHandle,
 };
 use starling_fom::{InteractionClass, ObjectModel};
+use std::sync::Arc;
 
 /// How many are remembered of a class, each at its place.
 const PLANS: usize = 4;
@@ -37,11 +38,14 @@ impl<H> Default for Plan<H> {
     }
 }
 
+/// Those of a class.
+type OfClass<H> = Option<Box<[Arc<Plan<H>>; PLANS]>>;
+
 /// By the number of the class.
 #[derive(Default)]
 pub(super) struct Plans {
-    updates: Vec<Option<Box<[Plan<AttributeHandle>; PLANS]>>>,
-    interactions: Vec<Option<Box<[Plan<ParameterHandle>; PLANS]>>>,
+    updates: Vec<OfClass<AttributeHandle>>,
+    interactions: Vec<OfClass<ParameterHandle>>,
     /// How often what is published has changed.
     published: u64,
 }
@@ -62,40 +66,45 @@ fn place<T: Given>(values: &[T], number: fn(T::Handle) -> u32) -> usize {
 /// The plan of these values, and what their run takes.
 #[inline(always)]
 fn known<'a, H: Copy + PartialEq, T: Given<Handle = H>>(
-    list: &'a [Option<Box<[Plan<H>; PLANS]>>],
+    list: &'a [OfClass<H>],
     (class, made_of): (u32, u64),
     values: &[T],
     number: fn(H) -> u32,
-) -> Option<(&'a Plan<H>, usize)> {
+) -> Option<(&'a Arc<Plan<H>>, usize)> {
     let plan = &list.get(class as usize)?.as_deref()?[place(values, number)];
-    if plan.made_of != made_of || plan.slots.len() != values.len() {
+    if plan.made_of != made_of {
         return None;
     }
-    let mut bytes = 0;
-    for ((handle, slot), given) in plan.slots.iter().zip(values) {
-        if *handle != given.handle() {
-            return None;
-        }
-        bytes += value_bytes(*slot, given.value().len());
-    }
-    Some((plan, bytes))
+    Some((plan, plan.run_bytes(values)?))
 }
 
-impl<H: Copy> Plan<H> {
-    /// What the run of values takes that it was made of.
-    fn run_bytes(&self, values: &[impl Given<Handle = H>]) -> usize {
-        let both = self.slots.iter().zip(values);
-        both.map(|((_, slot), given)| value_bytes(*slot, given.value().len()))
-            .sum()
+impl<H: Copy + PartialEq> Plan<H> {
+    /// What the run of these values takes, if they are those that it is of.
+    #[inline(always)]
+    pub(crate) fn run_bytes(&self, values: &[impl Given<Handle = H>]) -> Option<usize> {
+        if self.slots.len() != values.len() {
+            return None;
+        }
+        let mut bytes = 0;
+        for ((handle, slot), given) in self.slots.iter().zip(values) {
+            if *handle != given.handle() {
+                return None;
+            }
+            bytes += value_bytes(*slot, given.value().len());
+        }
+        Some(bytes)
     }
 
-    fn fill(&mut self, made_of: u64, slots: Vec<(H, u32)>, to: Vec<FederateHandle>) {
-        self.made_of = made_of;
-        self.bits = slots
+    fn new(made_of: u64, slots: Vec<(H, u32)>, to: Vec<FederateHandle>) -> Self {
+        let bits = slots
             .iter()
             .fold(0, |bits, (_, slot)| bits | 1 << (slot % 64));
-        self.slots = slots;
-        self.to = to;
+        Plan {
+            made_of,
+            slots,
+            bits,
+            to,
+        }
     }
 }
 
@@ -112,7 +121,7 @@ impl Declarations {
         &self,
         class: ObjectClassHandle,
         values: &[impl Given<Handle = AttributeHandle>],
-    ) -> Option<(&Plan<AttributeHandle>, usize)> {
+    ) -> Option<(&Arc<Plan<AttributeHandle>>, usize)> {
         let of = (class.raw(), self.made_of());
         known(&self.plans.updates, of, values, AttributeHandle::raw)
     }
@@ -125,7 +134,7 @@ impl Declarations {
         applied: LogIndex,
         class: ObjectClassHandle,
         values: &[impl Given<Handle = AttributeHandle>],
-    ) -> Option<(&Plan<AttributeHandle>, usize)> {
+    ) -> Option<(&Arc<Plan<AttributeHandle>>, usize)> {
         let known = model.object_class(class)?;
         let slot = |attribute| {
             let slot = known.slot(attribute).filter(|slot| *slot < 64);
@@ -146,8 +155,8 @@ impl Declarations {
         }
         let plans = of_class(&mut self.plans.updates, class.raw(), Default::default);
         let plan = &mut plans[place(values, AttributeHandle::raw)];
-        plan.fill(made_of, slots, to);
-        let bytes = plan.run_bytes(values);
+        *plan = Arc::new(Plan::new(made_of, slots, to));
+        let bytes = plan.run_bytes(values)?;
         Some((&*plan, bytes))
     }
 
@@ -157,7 +166,7 @@ impl Declarations {
         &self,
         class: InteractionClassHandle,
         values: &[impl Given<Handle = ParameterHandle>],
-    ) -> Option<(&Plan<ParameterHandle>, usize)> {
+    ) -> Option<(&Arc<Plan<ParameterHandle>>, usize)> {
         let of = (class.raw(), self.made_of());
         known(&self.plans.interactions, of, values, ParameterHandle::raw)
     }
@@ -170,7 +179,7 @@ impl Declarations {
         applied: LogIndex,
         class: &InteractionClass,
         values: &[impl Given<Handle = ParameterHandle>],
-    ) -> Option<(&Plan<ParameterHandle>, usize)> {
+    ) -> Option<(&Arc<Plan<ParameterHandle>>, usize)> {
         if !self.publishes_interaction(class.handle) {
             return None;
         }
@@ -192,8 +201,8 @@ impl Declarations {
             Default::default,
         );
         let plan = &mut plans[place(values, ParameterHandle::raw)];
-        plan.fill(made_of, slots, to);
-        let bytes = plan.run_bytes(values);
+        *plan = Arc::new(Plan::new(made_of, slots, to));
+        let bytes = plan.run_bytes(values)?;
         Some((&*plan, bytes))
     }
 }

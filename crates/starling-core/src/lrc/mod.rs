@@ -12,12 +12,14 @@
 
 mod door;
 mod federation;
+mod member;
 mod reports;
 mod services;
 
 pub use door::Preconditions;
 pub use federation::require_designators;
 
+use member::Member;
 use services::ToOutbox;
 
 use crate::callback::Callback;
@@ -126,11 +128,11 @@ const DISCONNECTED: &str = "disconnected";
 enum Life {
     Connected,
     Joining,
-    Joined(Box<Federate>),
+    Joined(Member),
     /// Its resignation is not in the log yet.
-    Resigning(Box<Federate>),
+    Resigning(Member),
     /// The connection has ended for this reason, and callbacks wait that came before.
-    Losing(Box<Federate>, String),
+    Losing(Member, String),
     Lost(String),
 }
 
@@ -338,12 +340,10 @@ impl<O: Outbox> Lrc<O> {
     /// Who serves a service that sends values as most do, and into what. None: it goes by [`Lrc::serve`], by which it is
     /// known what is otherwise, or wrong. No closure is given the two: the compiler would choose where that is called.
     #[inline(always)]
-    fn plainly(&mut self, service: Service) -> Option<(&mut Federate, ToOutbox<'_, O>)> {
+    fn plainly(&mut self, service: Service) -> Option<(&mut Member, ToOutbox<'_, O>)> {
         let met = (self.unmet & service.preconditions()).is_empty();
         match &mut self.life {
-            Life::Joined(federate) if met && !federate.is_reported() => {
-                Some((&mut **federate, ToOutbox(&mut self.out)))
-            }
+            Life::Joined(member) if met => Some((member, ToOutbox(&mut self.out))),
             _ => None,
         }
     }
@@ -414,7 +414,7 @@ impl<O: Outbox> Lrc<O> {
                     federate.measure_traffic();
                 }
                 self.told = Default::default();
-                self.live(Life::Joined(Box::new(federate)));
+                self.live(Life::Joined(Member::new(federate)));
                 self.answer = Some(Ok(Answer::Joined(handle)));
             }
             FromExecutive::Restored(restored) => self.restored(*restored)?,
@@ -619,7 +619,7 @@ impl<O: Outbox> Lrc<O> {
             Life::Resigning(federate) => (federate, true),
             _ => return Err(ProtocolError("a restore of one that has not joined".into())),
         };
-        let mut federate = Box::new(before.begin_again(restored, self.path)?);
+        let mut federate = before.begin_again(restored, self.path)?;
         federate.set_frame_bytes_max(self.frame_bytes_max);
         federate.set_withheld_bytes_max(self.withheld_bytes_max);
         federate.set_conflated(self.conflated.clone());
@@ -632,10 +632,11 @@ impl<O: Outbox> Lrc<O> {
         // What had been answered before is gone with the federate that it was about.
         self.awaited = self.awaited.filter(|a| *a != Awaited::Bounds);
         self.divesting.clear();
+        let member = Member::new(federate);
         let life = if resigning {
-            Life::Resigning(federate)
+            Life::Resigning(member)
         } else {
-            Life::Joined(federate)
+            Life::Joined(member)
         };
         self.live(life);
         Ok(())
@@ -744,13 +745,15 @@ impl<O: Outbox> Lrc<O> {
     #[inline(always)]
     pub fn is_straight(&self) -> bool {
         match &self.life {
-            Life::Joined(federate) => {
-                let settled = self.stages == federate.stages();
-                let delivers = settled && self.enabled && self.own.is_empty();
-                delivers && !federate.is_reported() && federate.is_straight()
-            }
+            Life::Joined(member) => self.delivers() && member.is_straight(self.stages),
             _ => false,
         }
+    }
+
+    /// Whether the federate wants callbacks, and none comes before those of the joined federate.
+    #[inline(always)]
+    fn delivers(&self) -> bool {
+        self.enabled && self.own.is_empty()
     }
 
     /// Whether something waits that came before.
@@ -771,13 +774,11 @@ impl<O: Outbox> Lrc<O> {
         batch: &Batch,
         kept: &mut Option<PlainCallback>,
     ) -> bool {
-        if !self.is_straight() || self.has_queue() {
-            return false;
-        }
-        let Life::Joined(federate) = &mut self.life else {
+        let delivers = self.delivers();
+        let Life::Joined(member) = &mut self.life else {
             return false;
         };
-        let passed = federate.pass_plainly(data, batch, kept);
+        let passed = delivers && member.pass_plainly(data, batch, kept, self.stages);
         if passed {
             self.calls.callback = kept.as_ref().map(PlainCallback::name);
         }

@@ -39,8 +39,8 @@ impl<O: Outbox> Lrc<O> {
         tag: &[u8],
         time: Option<LogicalTime>,
     ) -> Option<MessageRetractionHandle> {
-        let (federate, mut out) = self.plainly(Service::UpdateAttributeValues)?;
-        federate.update_plainly(instance, values, tag, time, &mut out)
+        let (member, mut out) = self.plainly(Service::UpdateAttributeValues)?;
+        member.update_plainly(instance, values, tag, time, &mut out)
     }
 
     /// [`Lrc::send_interaction`], or with a time [`Lrc::send_interaction_at`], as most are. None, and nothing is
@@ -53,8 +53,8 @@ impl<O: Outbox> Lrc<O> {
         tag: &[u8],
         time: Option<LogicalTime>,
     ) -> Option<MessageRetractionHandle> {
-        let (federate, mut out) = self.plainly(Service::SendInteraction)?;
-        federate.send_plainly(class, values, tag, time, &mut out)
+        let (member, mut out) = self.plainly(Service::SendInteraction)?;
+        member.send_plainly(class, values, tag, time, &mut out)
     }
 
     /// Update Attribute Values, 1516.1-2010 §6.10, in receive order.

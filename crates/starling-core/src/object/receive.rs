@@ -10,6 +10,7 @@ mod timed;
 
 pub(super) use maps::Prepared;
 pub(crate) use maps::{ReceiveMaps, SlotMap};
+pub(crate) use plain::Reflected;
 
 use maps::ReceivedAs;
 

@@ -3,19 +3,21 @@
 use super::known::Instance;
 use crate::ddm::address::AddressBuf;
 use crate::ddm::routes::Passels;
+use crate::declaration::Plan;
 use crate::exception::throw;
-use crate::federate::{Sink, fits, hand_out, hand_out_plainly};
+use crate::federate::{Sink, hand_out, hand_out_plainly};
 use crate::grouping::{SentClass, group_of};
 use crate::message::{DataBody, Payload, PlainSent, Stamp};
 use crate::support::federate::not_in_fdd;
 use crate::traffic::note;
 use crate::values::value_bytes;
 use crate::{
-    AttributeHandle, DataOut, Exception, Federate, FederateHandle, Given, InteractionClassHandle,
-    Listed, LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, Order,
-    ParameterHandle, Transportation, Values, ValuesBuf, ValuesOut,
+    AttributeHandle, DataOut, DataPath, Exception, Federate, FederateHandle, Given,
+    InteractionClassHandle, Listed, LogicalTime, MessageRetractionHandle, ObjectClassHandle,
+    ObjectInstanceHandle, Order, ParameterHandle, Transportation, Values, ValuesBuf, ValuesOut,
 };
 use starling_fom::ObjectClass;
+use std::sync::Arc;
 
 /// Memory that sending uses again and again, where an update is not as most are.
 #[derive(Default)]
@@ -42,6 +44,53 @@ impl Scratch {
         self.reliable.clear();
         self.best_effort.clear();
         self.passels.clear();
+    }
+}
+
+/// What was found of an update or interaction as most are. It holds for others of the same instance or class with the same
+/// attributes or parameters, until anything else is done with the federate than to send and to deliver such messages.
+pub(crate) struct Found<H> {
+    /// Whether it is an update, and of which instance or interaction class.
+    pub(crate) what: (bool, u64),
+    class: u32,
+    plan: Arc<Plan<H>>,
+    transportation: Transportation,
+    /// None: not all of its attributes have the same.
+    order: Option<Order>,
+    /// By which path it goes to all of its receivers in receive order; none: that is to be seen each time.
+    path: Option<DataPath>,
+    /// How many bytes values and tag may take.
+    most: usize,
+}
+
+impl<H> Default for Found<H> {
+    /// Of nothing.
+    fn default() -> Self {
+        Found {
+            what: (false, u64::MAX),
+            class: 0,
+            plan: Arc::default(),
+            transportation: Transportation::Reliable,
+            order: None,
+            path: None,
+            most: 0,
+        }
+    }
+}
+
+impl<H: Copy + PartialEq> Found<H> {
+    #[inline(always)]
+    fn note(&mut self, plan: &Arc<Plan<H>>) {
+        // Mostly it is that of the one before.
+        if !Arc::ptr_eq(&self.plan, plan) {
+            self.plan = Arc::clone(plan);
+        }
+    }
+
+    /// What the run of these values takes, if it is of the same attributes or parameters.
+    #[inline(always)]
+    pub(crate) fn run_bytes(&self, values: &[impl Given<Handle = H>]) -> Option<usize> {
+        self.plan.run_bytes(values)
     }
 }
 
@@ -88,6 +137,21 @@ impl Federate {
         time: Option<LogicalTime>,
         send: &mut S,
     ) -> Option<MessageRetractionHandle> {
+        let mut found = Found::default();
+        let run = self.find_update(instance, values, &mut found)?;
+        self.send_found(&found, (values, run, tag), time, send)
+    }
+
+    /// Finds what holds of an update as most are, and what the run of its values takes. None: it is another, or something
+    /// is wrong with it.
+    #[inline(always)]
+    pub(crate) fn find_update(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        values: &[impl Given<Handle = AttributeHandle>],
+        found: &mut Found<AttributeHandle>,
+    ) -> Option<usize> {
+        let most = self.room()?;
         let known = self.objects.get(instance)?;
         let owned = known.owned_slots.filter(|_| known.is_updated())?;
         if values.is_empty() || self.regions.are_associated(instance) {
@@ -105,32 +169,58 @@ impl Federate {
         if plan.bits & !owned.reliable != 0 {
             return None;
         }
+        found.note(plan);
+        found.what = (true, instance.0);
+        found.class = class.raw();
+        found.transportation = Transportation::Reliable;
+        found.order = one_order(plan.bits, owned.timely);
+        found.path = self.log.path_to_all(&plan.to);
+        found.most = most;
+        Some(run)
+    }
+
+    /// Sends one of which this was found. None, and nothing is done: it is too large, or its time is not to be used.
+    #[inline(always)]
+    pub(crate) fn send_found<S: Sink + ?Sized, T: Given>(
+        &mut self,
+        found: &Found<T::Handle>,
+        (values, run, tag): (&[T], usize, &[u8]),
+        time: Option<LogicalTime>,
+        send: &mut S,
+    ) -> Option<MessageRetractionHandle> {
+        let bytes = run + tag.len();
+        if bytes > found.most {
+            return None;
+        }
         let stamp = match time {
             None => None,
             Some(time) => {
-                let order = one_order(plan.bits, owned.timely)?;
-                let order = self.time.sent_order(time, order)?;
+                let order = self.time.sent_order(time, found.order?)?;
                 Some(self.time.stamp(time, order))
             }
         };
-        let list = Listed::of_bytes(&plan.slots, values, run);
-        let bytes = run + tag.len();
-        if !fits(&self.federation, self.frame_bytes_max, bytes) {
-            return None;
-        }
-        let transportation = Transportation::Reliable;
+        let (is_update, _) = found.what;
+        let transportation = found.transportation;
         if self.mom.tally.is_on() {
-            self.mom.tally.updated(class, transportation);
-            self.mom.tally.update_called();
-            note(&mut self.traffic, |t| {
-                t.updated(class, transportation, bytes)
-            });
+            if is_update {
+                let class = ObjectClassHandle::from_raw(found.class);
+                self.mom.tally.updated(class, transportation);
+                self.mom.tally.update_called();
+                note(&mut self.traffic, |t| {
+                    t.updated(class, transportation, bytes)
+                });
+            } else {
+                let class = InteractionClassHandle::from_raw(found.class);
+                self.mom.tally.sent(class, transportation);
+                note(&mut self.traffic, |t| t.sent(class, transportation, bytes));
+            }
         }
-        let what = (true, instance.0);
-        let plain = self.log.plain_frame(what, transportation, tag, list);
+        let list = Listed::of_bytes(&found.plan.slots, values, run);
+        let plain = self.log.plain_frame(found.what, transportation, tag, list);
         let anyway = self.model.switches().delay_subscription_evaluation;
         let by = (&mut self.log, &mut self.counters);
-        hand_out_plainly(by, (&plan.to, anyway), PlainSent { plain, stamp }, send);
+        let to = (&found.plan.to[..], found.path, anyway);
+        hand_out_plainly(by, to, PlainSent { plain, stamp }, send);
         Some(
             stamp
                 .map(|stamp| self.note_stamp(stamp))
@@ -422,6 +512,20 @@ impl Federate {
         time: Option<LogicalTime>,
         send: &mut S,
     ) -> Option<MessageRetractionHandle> {
+        let mut found = Found::default();
+        let run = self.find_interaction(class, values, &mut found)?;
+        self.send_found(&found, (values, run, tag), time, send)
+    }
+
+    /// As [`Self::find_update`].
+    #[inline(always)]
+    pub(crate) fn find_interaction(
+        &mut self,
+        class: InteractionClassHandle,
+        values: &[impl Given<Handle = ParameterHandle>],
+        found: &mut Found<ParameterHandle>,
+    ) -> Option<usize> {
+        let most = self.room()?;
         let known = self.model.interaction_class(class)?;
         if self.mom.serves(class) {
             return None;
@@ -439,33 +543,14 @@ impl Federate {
         if transportation == Transportation::BestEffort && self.grouping.is_some() {
             return None;
         }
-        let stamp = match time {
-            None => None,
-            Some(time) => {
-                let order = self.time.class_order(class).unwrap_or(known.order);
-                let order = self.time.sent_order(time, order)?;
-                Some(self.time.stamp(time, order))
-            }
-        };
-        let list = Listed::of_bytes(&plan.slots, values, run);
-        let bytes = run + tag.len();
-        if !fits(&self.federation, self.frame_bytes_max, bytes) {
-            return None;
-        }
-        if self.mom.tally.is_on() {
-            self.mom.tally.sent(class, transportation);
-            note(&mut self.traffic, |t| t.sent(class, transportation, bytes));
-        }
-        let what = (false, class.raw().into());
-        let plain = self.log.plain_frame(what, transportation, tag, list);
-        let anyway = self.model.switches().delay_subscription_evaluation;
-        let by = (&mut self.log, &mut self.counters);
-        hand_out_plainly(by, (&plan.to, anyway), PlainSent { plain, stamp }, send);
-        Some(
-            stamp
-                .map(|stamp| self.note_stamp(stamp))
-                .unwrap_or_default(),
-        )
+        found.note(plan);
+        found.what = (false, class.raw().into());
+        found.class = class.raw();
+        found.transportation = transportation;
+        found.order = Some(self.time.class_order(class).unwrap_or(known.order));
+        found.path = self.log.path_to_all(&plan.to);
+        found.most = most;
+        Some(run)
     }
 
     /// Send Interaction with a time stamp, §6.12. The handle is of one sent in time-stamp order.

@@ -7,7 +7,7 @@ use crate::callback::{PlainCallback, PlainPart};
 use crate::content::{Piece, Place};
 use crate::declaration::Declarations;
 use crate::delivery::Plain;
-use crate::message::{After, PlainData};
+use crate::message::{After, LogIndex, PlainData};
 use crate::mom::counts::Tally;
 use crate::object::known::FederateObjects;
 use crate::traffic::{Traffic, note};
@@ -15,6 +15,7 @@ use crate::{
     AttributeHandle, Batch, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, ParameterHandle,
 };
+use std::sync::Arc;
 
 /// As what data is received that is as most is.
 #[derive(Clone, Copy)]
@@ -23,12 +24,82 @@ pub(super) enum ReceivedPlainly<'a> {
         instance: ObjectInstanceHandle,
         class: ObjectClassHandle,
         handles: &'a SlotMap<AttributeHandle>,
+        /// It holds for frames whose sender had applied the log up to here.
+        from: LogIndex,
     },
     Interaction {
         sent: InteractionClassHandle,
         class: InteractionClassHandle,
         handles: &'a SlotMap<ParameterHandle>,
     },
+}
+
+/// As what the last update was received: so are others of its instance, until anything else is done with the federate than to
+/// send and to deliver what is as most is.
+pub(crate) struct Reflected {
+    instance: ObjectInstanceHandle,
+    class: ObjectClassHandle,
+    handles: SlotMap<AttributeHandle>,
+    from: LogIndex,
+}
+
+impl Default for Reflected {
+    /// Of none.
+    fn default() -> Self {
+        Reflected {
+            instance: Self::NONE,
+            class: ObjectClassHandle::from_raw(0),
+            handles: Arc::default(),
+            from: LogIndex::default(),
+        }
+    }
+}
+
+impl Reflected {
+    /// No instance's.
+    const NONE: ObjectInstanceHandle = ObjectInstanceHandle(u64::MAX);
+
+    /// It is that of none.
+    #[inline]
+    pub(crate) fn forget(&mut self) {
+        self.instance = Self::NONE;
+    }
+
+    /// As what this is received, if it is of that instance and something of it is.
+    #[inline(always)]
+    fn received(&self, data: &PlainData<'_>) -> Option<ReceivedPlainly<'_>> {
+        let Reflected {
+            instance,
+            class,
+            ref handles,
+            from,
+        } = *self;
+        let holds = data.is_update && data.what == instance.0 && from <= data.after.index;
+        let holds = holds && instance != Self::NONE && data.values.has_any(handles);
+        holds.then_some(ReceivedPlainly::Update {
+            instance,
+            class,
+            handles,
+            from,
+        })
+    }
+
+    #[inline(always)]
+    fn note(&mut self, received: &ReceivedPlainly<'_>) {
+        if let ReceivedPlainly::Update {
+            instance,
+            class,
+            handles,
+            from,
+        } = *received
+        {
+            (self.instance, self.class, self.from) = (instance, class, from);
+            // Mostly they are those of the one before.
+            if !Arc::ptr_eq(&self.handles, handles) {
+                self.handles = Arc::clone(handles);
+            }
+        }
+    }
 }
 
 /// As what data is received, if that is known already, and something of it is.
@@ -51,6 +122,7 @@ pub(super) fn received_plainly<'a>(
             instance,
             class: known.registered_class,
             handles: &ready.map,
+            from: ready.from,
         });
     }
     let sent = InteractionClassHandle::from_raw(data.what as u32);
@@ -138,19 +210,29 @@ impl Federate {
     }
 
     /// Makes of `kept` the callback of an update or interaction as most are, of this batch, that is delivered before it was
-    /// in the queue. False, and nothing is done: its turn is not now, or it is another.
+    /// in the queue. False, and nothing is done: its turn is not now, or it is another. `last`: as what the last update was
+    /// received, if that holds.
     #[inline(always)]
     pub(crate) fn pass_plainly(
         &mut self,
         data: PlainData<'_>,
         batch: &Batch,
         kept: &mut Option<PlainCallback>,
+        last: &mut Reflected,
     ) -> bool {
         if !self.log.is_next(data.sender, data.after) {
             return false;
         }
-        let Some(received) = received_plainly(&self.objects, &self.declarations, &data) else {
-            return false;
+        let received = match last.received(&data) {
+            Some(received) => received,
+            None => {
+                let found = received_plainly(&self.objects, &self.declarations, &data);
+                let Some(received) = found else {
+                    return false;
+                };
+                last.note(&received);
+                received
+            }
         };
         let Some(place) = Place::of(batch, data.values, data.tag) else {
             return false;
@@ -195,6 +277,7 @@ pub(super) fn call_back(
             instance,
             class,
             handles,
+            ..
         } => {
             if tally.is_on() {
                 tally.reflected(class, how);
