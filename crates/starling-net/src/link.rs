@@ -22,6 +22,8 @@ const SHARED_BYTES: usize = 64 * 1024;
 /// More at once is copied by `rep movsb`, which is no faster, and of which instruments count each
 /// byte as an instruction.
 const PIECE_BYTES: usize = 1024;
+/// As much room for frames is made at once.
+const SPARE_BYTES: usize = 4096;
 
 /// For so many frames descriptors may have come before them. A frame with some is small, so that hardly
 /// ever more than one has to wait for its bytes.
@@ -337,7 +339,9 @@ pub struct LinkWriter {
     before: VecDeque<Chunk>,
     /// Bytes in `before`.
     before_bytes: usize,
+    /// What was appended, then `spare` bytes of whatever value.
     buffer: Vec<u8>,
+    spare: usize,
     /// Of the first of these, what has left.
     written: usize,
     /// Where in the first of these a frame begins that is the first of which that can be told: what
@@ -433,6 +437,7 @@ impl LinkWriter {
             before: VecDeque::new(),
             before_bytes: 0,
             buffer: Vec::new(),
+            spare: 0,
             written: 0,
             boundary: 0,
             way: Way::default(),
@@ -469,7 +474,13 @@ impl LinkWriter {
     /// Bytes that have not left, nor stand in records.
     #[inline]
     fn unsent(&self) -> usize {
-        self.before_bytes + self.buffer.len() - self.written
+        self.before_bytes + self.appended() - self.written
+    }
+
+    /// Where in the buffer the next bytes go.
+    #[inline(always)]
+    fn appended(&self) -> usize {
+        self.buffer.len() - self.spare
     }
 
     /// How many frames were dropped because the system passed no more descriptors.
@@ -480,25 +491,50 @@ impl LinkWriter {
     /// The buffer to append whole frames to; what stands in it is not to be touched.
     #[inline]
     pub fn out(&mut self) -> &mut Vec<u8> {
+        if self.spare > 0 {
+            self.buffer.truncate(self.appended());
+            self.spare = 0;
+        }
         &mut self.buffer
+    }
+
+    /// Appends a whole frame of so many bytes, which is to be written there now.
+    #[inline(always)]
+    pub fn room(&mut self, bytes: usize) -> &mut [u8] {
+        if self.spare < bytes {
+            self.make_spare(bytes);
+        }
+        let at = self.appended();
+        self.spare -= bytes;
+        &mut self.buffer[at..at + bytes]
+    }
+
+    /// For many a frame, since each of these bytes is written for nothing.
+    #[cold]
+    fn make_spare(&mut self, bytes: usize) {
+        let appended = self.appended();
+        self.spare = bytes.max(SPARE_BYTES);
+        self.buffer.resize(appended + self.spare, 0);
     }
 
     /// Appends whole frames.
     #[inline]
     pub fn append(&mut self, frames: &[u8]) {
-        self.buffer.reserve(frames.len());
+        let out = self.out();
+        out.reserve(frames.len());
         for piece in frames.chunks(PIECE_BYTES) {
-            self.buffer.extend_from_slice(piece);
+            out.extend_from_slice(piece);
         }
     }
 
     /// Appends bytes that other links send, too. Large ones are not copied.
     pub fn share(&mut self, bytes: &Arc<[u8]>) {
+        let out = self.out();
         if bytes.len() < SHARED_BYTES {
-            self.buffer.extend_from_slice(bytes);
+            out.extend_from_slice(bytes);
             return;
         }
-        let own = std::mem::take(&mut self.buffer);
+        let own = std::mem::take(out);
         for chunk in [Chunk::Own(own), Chunk::Shared(Arc::clone(bytes))] {
             self.before_bytes += chunk.bytes().len();
             self.before.push_back(chunk);
@@ -517,8 +553,10 @@ impl LinkWriter {
         if !self.before.is_empty() && !self.flush_before()? {
             return Ok(false);
         }
-        while self.written < self.buffer.len() {
-            match self.way.take(&self.stream, &self.buffer[self.written..]) {
+        let end = self.appended();
+        while self.written < end {
+            let waiting = &self.buffer[self.written..end];
+            match self.way.take(&self.stream, waiting) {
                 Ok(taken) => self.written += taken,
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                     self.forget_written();
@@ -552,6 +590,7 @@ impl LinkWriter {
     /// Takes out whole frames, none of which begins behind the first `room` bytes; how many bytes they are.
     /// For a link that is a part of a stream.
     pub fn take_frames(&mut self, room: usize, take: impl FnOnce(&[u8])) -> usize {
+        self.out();
         if !self.before.is_empty() {
             // A frame may stand in several of these.
             let mut all = Vec::with_capacity(self.pending());
@@ -579,7 +618,7 @@ impl LinkWriter {
     pub fn discard(&mut self) {
         self.before.clear();
         self.before_bytes = 0;
-        self.buffer.clear();
+        self.out().clear();
         self.written = 0;
         self.boundary = 0;
         self.way.attached.clear();
@@ -590,6 +629,7 @@ impl LinkWriter {
 
     /// Drops all frames of which nothing has left yet.
     pub fn discard_unbegun(&mut self) {
+        self.out();
         let first = self.before.front().map_or(&self.buffer[..], Chunk::bytes);
         let mut left = next_frame(first, self.boundary, self.written);
         let mut kept = 0;
@@ -621,14 +661,17 @@ impl LinkWriter {
     }
 
     fn forget_written(&mut self) {
-        if self.written == self.buffer.len() {
-            self.buffer.clear();
+        let appended = self.appended();
+        if self.written == appended {
+            // The bytes stay, to be written over.
+            self.spare = self.buffer.len();
             self.written = 0;
             self.boundary = 0;
             if self.buffer.capacity() > KEPT_BYTES {
-                self.buffer = Vec::new();
+                (self.buffer, self.spare) = (Vec::new(), 0);
             }
-        } else if self.written > self.buffer.len() / 2 {
+        } else if self.written > appended / 2 {
+            self.out();
             // At most one byte is moved for each that was written.
             self.boundary = next_frame(&self.buffer, self.boundary, self.written) - self.written;
             self.buffer.drain(..self.written);

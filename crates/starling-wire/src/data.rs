@@ -438,19 +438,13 @@ fn address<'a>(from: &mut Reader<'a>) -> Result<Address<'a>, WireError> {
 /// Appends a data frame.
 #[inline(always)]
 pub fn put_data<'a>(out: &mut Vec<u8>, data: &impl Framed<'a>) {
-    put_data_by(&mut Head::default(), out, data);
-}
-
-/// The same, with the head of a frame before.
-#[inline(always)]
-pub fn put_data_by<'a>(head: &mut Head, out: &mut Vec<u8>, data: &impl Framed<'a>) {
-    let frame = data.frame(head);
+    let frame = DataFrame::new(data);
     out.reserve(frame.bytes());
     frame.put_into(out);
 }
 
 /// What becomes a data frame.
-pub trait Framed<'a> {
+pub trait Framed<'a>: Copy {
     /// Its values.
     type Values: Run;
 
@@ -836,7 +830,7 @@ mod tests {
             let mut head = Head::default();
             let mut put = |data: &Data<'_>| {
                 let mut out = Vec::new();
-                put_data_by(&mut head, &mut out, data);
+                data.frame(&mut head).put_into(&mut out);
                 out
             };
             let mut plain_head = Head::default();
@@ -880,7 +874,7 @@ mod tests {
                 let sent = PlainSent { plain, stamp };
                 put_data(&mut alone, &sent);
                 let mut by = Vec::new();
-                put_data_by(&mut plain_head, &mut by, &sent);
+                sent.frame(&mut plain_head).put_into(&mut by);
                 prop_assert_eq!(&by, &alone);
                 let untimed = stamp.is_none().then_some((plain, by.len()));
                 prop_assert_eq!(read_plain(&mut begin, &by), untimed);

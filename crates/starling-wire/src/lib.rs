@@ -22,7 +22,7 @@ mod trunk;
 pub use codec::WireError;
 pub use data::{
     Begin, DataFrame, Framed, Head, PlainBegin, PlainFrames, TimedBegin, data_kind, put_data,
-    put_data_by, read_data, read_plain, read_timed, run_of_data,
+    read_data, read_plain, read_timed, run_of_data,
 };
 pub use datagram::{
     DATAGRAM_BYTES_MAX, DatagramHead, DatagramIn, DatagramOut, Secret, StreamPosition,

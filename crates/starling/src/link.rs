@@ -13,7 +13,7 @@ use starling_rid::{
     BUNDLE_UDP_BYTES, FAULT_HEARTBEAT_S, FAULT_TIMEOUT_S, LIMITS_SEND_QUEUE_BYTES, Settings,
 };
 use starling_wire::{
-    DataFrame, Framed, Head, LinkRequest, is_best_effort, put_data, put_data_by, put_heartbeat,
+    DataFrame, Framed, Head, LinkRequest, is_best_effort, put_data, put_heartbeat,
     put_link_request, put_to_executive,
 };
 use std::sync::Arc;
@@ -451,6 +451,23 @@ impl Link {
         }
     }
 
+    /// Sends an update or interaction as most are, by whatever way.
+    #[inline(never)]
+    fn plain_data_apart<T: Given>(&mut self, frame: &PlainOut<'_, T>) {
+        if self.ways.is_some() {
+            frame.hand_to(|frame| self.count_way(&frame));
+        }
+        match frame.path {
+            DataPath::Executive if self.datagrams.is_none() => {
+                put_on_stream(&mut self.head, &mut self.writer, &frame.data);
+            }
+            DataPath::Executive => {
+                frame.hand_to(|frame| self.put_beside_datagrams(frame.to, *frame.data));
+            }
+            DataPath::Direct => self.put_directly(frame.to, &frame.data, 0),
+        }
+    }
+
     /// Sends data on links to single federates, and to those who come by the same forwarder.
     #[inline(never)]
     fn put_on_links<'a>(&mut self, to: &[FederateHandle], data: &impl Framed<'a>, class: u32) {
@@ -521,6 +538,13 @@ impl Link {
         self.ended = true;
         self.writer.stream().shut_down();
     }
+}
+
+/// Appends data, with the head of the frame before.
+#[inline(always)]
+fn put_on_stream<'a>(head: &mut Head, stream: &mut LinkWriter, data: &impl Framed<'a>) {
+    let frame = data.frame(head);
+    frame.put_into(&mut stream.room(frame.bytes()));
 }
 
 /// When the background thread wakes to write a bundle that the federate has left behind.
@@ -600,28 +624,30 @@ impl Outbox for Link {
         }
         match frame.path {
             DataPath::Executive if self.datagrams.is_none() => {
-                put_data_by(&mut self.head, self.writer.out(), frame.data);
+                put_on_stream(&mut self.head, &mut self.writer, frame.data);
             }
             DataPath::Executive => self.put_beside_datagrams(frame.to, *frame.data),
             DataPath::Direct => self.put_directly(frame.to, frame.data, frame.group),
         }
     }
 
-    // As that: inlined it took 18 more.
-    #[inline(never)]
+    // What goes on the stream is written where it is checked, so that it never stands in memory; for the rest, too, there
+    // is too much in hand there.
+    #[inline(always)]
     fn plain_data<T: Given>(&mut self, frame: &PlainOut<'_, T>) {
-        if self.ways.is_some() {
-            frame.hand_to(|frame| self.count_way(&frame));
-        }
-        match frame.path {
-            DataPath::Executive if self.datagrams.is_none() => {
-                put_data_by(&mut self.head, self.writer.out(), &frame.data);
+        let on_links = self.direct.is_some() || self.site.is_some();
+        match (frame.path, &mut self.shared) {
+            _ if self.ways.is_some() => {}
+            (DataPath::Executive, _) if self.datagrams.is_none() => {
+                return put_on_stream(&mut self.head, &mut self.writer, &frame.data);
             }
-            DataPath::Executive => {
-                frame.hand_to(|frame| self.put_beside_datagrams(frame.to, *frame.data));
+            (DataPath::Direct, Some(shared)) if !on_links => {
+                return shared.send(frame.to, &mut self.writer, &frame.data);
             }
-            DataPath::Direct => self.put_directly(frame.to, &frame.data, 0),
+            _ => {}
         }
+        let frame = *frame;
+        self.plain_data_apart(&frame);
     }
 
     fn fence(&mut self, to: FederateHandle, fence: &Data<'_>) {

@@ -189,8 +189,10 @@ impl Shared {
             self.look_who_reads(to);
         }
         let seats = self.last.1;
+        // What is seldom is given a copy: what is pointed to has to stand in memory.
         if self.last.2 {
-            self.put_aside(to, stream, data);
+            let apart = *data;
+            self.put_aside(to, stream, &apart);
         }
         if seats.is_empty() {
             return;
@@ -199,7 +201,8 @@ impl Shared {
         let encode = |mut slot: &mut [u8]| frame.put_into(&mut slot);
         // Behind what waits for room, and where there may be none, it goes another way: this one is short.
         if !self.waiting.is_empty() || !self.ring.put_at_once(seats, frame.bytes(), encode) {
-            self.put_with_care(seats, data);
+            let apart = *data;
+            self.put_with_care(seats, &apart);
         }
     }
 
