@@ -221,7 +221,7 @@ impl RtiAmbassador {
         let links = connected.as_ref().map(|c| &c.links)?;
         let begun = Calls::begin(links.calls());
         let mut state = links.lock();
-        if !state.lrc.outbox().has_room() || state.lrc.wants_time() {
+        if !state.lrc.outbox().has_room() {
             return None;
         }
         let sent = work(&mut state.lrc)?;
@@ -517,7 +517,7 @@ type Evoking = (Arc<Links>, Arc<Evocation>);
 fn deliver_until(max: Instant, links: &Links, delivery: &Evocation) {
     /// To read the clock takes as long as a third of a callback: not for each of so many that take less together.
     const SHORT: Duration = Duration::from_millis(1);
-    const TOGETHER: u32 = 8;
+    const TOGETHER: u32 = 16;
     let (me, mut before, mut together) = (ThisThread::here(), Instant::now(), 1);
     loop {
         if delivery.some(links, me, together) < together {

@@ -165,9 +165,6 @@ impl State {
     /// Makes of `kept`, the one before, the next callback, if it is one as most are; else first [`Self::look_further`].
     #[inline(always)]
     pub(crate) fn next_plain(&mut self, kept: &mut Option<PlainCallback>) -> bool {
-        if self.lrc.has_queue() {
-            return self.next_of_queue(kept);
-        }
         let Some(first) = self.pending.batches.front_mut() else {
             return self.next_of_queue(kept);
         };
@@ -179,7 +176,8 @@ impl State {
         };
         let foreign = |(_, federate): Source| federate != data.sender;
         if first.from.is_some_and(foreign) || !self.lrc.pass_plainly(data, &first.batch, kept) {
-            return false;
+            // It may be that something waits that came before.
+            return self.lrc.has_queue() && self.next_of_queue(kept);
         }
         first.taken += used;
         self.pending.bytes -= used;
