@@ -19,7 +19,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::time::Duration;
 
 pub(crate) use rustix::event::PollFd;
@@ -294,24 +294,26 @@ pub(crate) fn without_sigpipe<T>(work: impl FnOnce() -> T) -> T {
 /// A number of this process, never 0: every child that it forks has another. Costs no system call.
 #[inline]
 pub fn process_stamp() -> u64 {
-    match STAMP.get() {
-        Some(Some(stamp)) => match stamp.load(Ordering::Relaxed) {
-            0 => fresh_stamp(),
-            known => known,
-        },
-        _ => fresh_stamp(),
+    // SAFETY: it points to `NO_STAMP`, or to a page that is never unmapped.
+    let stamp = unsafe { &*STAMP.load(Ordering::Acquire) };
+    match stamp.load(Ordering::Relaxed) {
+        0 => fresh_stamp(),
+        known => known,
     }
 }
 
-/// Where it stands, if there is memory for that.
-static STAMP: OnceLock<Option<&AtomicU64>> = OnceLock::new();
+/// Where it stands, once it does: every service looks there, so that nothing is asked on the way.
+static STAMP: AtomicPtr<AtomicU64> = AtomicPtr::new((&raw const NO_STAMP).cast_mut());
+static NO_STAMP: AtomicU64 = AtomicU64::new(0);
 
 #[cold]
 fn fresh_stamp() -> u64 {
+    static PAGE: OnceLock<Option<&AtomicU64>> = OnceLock::new();
     static LAST: AtomicU64 = AtomicU64::new(0);
-    let Some(stamp) = STAMP.get_or_init(page_wiped_by_fork) else {
+    let Some(stamp) = PAGE.get_or_init(page_wiped_by_fork) else {
         return std::process::id().into();
     };
+    STAMP.store(std::ptr::from_ref(*stamp).cast_mut(), Ordering::Release);
     match stamp.load(Ordering::Relaxed) {
         0 => {
             // The parent's count goes on in the child.
