@@ -115,11 +115,24 @@ private:
     std::vector<StarlingAttributeRegions> list_;
 };
 
-/// Calls `send` with values as the C ABI takes them: on the stack if few, apart from what else
-/// stands there, since a call may have written to what it is given a part of.
+/// A value as the C ABI takes it.
+template <class Pair>
+__attribute__((always_inline)) inline StarlingValue valueOf(Pair const &pair) {
+    return {number(pair.first), bytes(pair.second)};
+}
+
+/// Lines values up, of which there are some.
+template <class Map> void lineUp(Map const &map, StarlingValue *to) {
+    auto value = map.begin();
+    *to = valueOf(*value);
+    // Behind the last one there is nothing to be found, which takes longest.
+    for (size_t left = map.size() - 1; left != 0; --left)
+        *++to = valueOf(*++value);
+}
+
+/// None or several.
 template <class Map, class Send>
-__attribute__((always_inline)) inline void withValues(Map const &map, Send const &send) {
-    size_t const count = map.size();
+__attribute__((noinline)) void withOthers(Map const &map, size_t count, Send send) {
     StarlingValue few[16];
     std::unique_ptr<StarlingValue[]> many;
     StarlingValue *values = few;
@@ -127,15 +140,21 @@ __attribute__((always_inline)) inline void withValues(Map const &map, Send const
         many.reset(new StarlingValue[count]);
         values = many.get();
     }
-    StarlingValue *to = values;
-    auto value = map.begin();
-    for (size_t left = count; left != 0; ++to) {
-        *to = {number(value->first), bytes(value->second)};
-        // Behind the last one there is nothing to be found, which takes longest.
-        if (--left != 0)
-            ++value;
-    }
+    if (count != 0)
+        lineUp(map, values);
     send(static_cast<StarlingValue const *>(values), count);
+}
+
+/// Calls `send` with values as the C ABI takes them: on the stack if few, apart from what else
+/// stands there, since a call may have written to what it is given a part of.
+template <class Map, class Send>
+__attribute__((always_inline)) inline void withValues(Map const &map, Send const &send) {
+    size_t const count = map.size();
+    if (count == 1) {
+        StarlingValue const only = valueOf(*map.begin());
+        return send(&only, count);
+    }
+    withOthers(map, count, send);
 }
 
 }
