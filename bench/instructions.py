@@ -32,17 +32,17 @@ MOM_BOUND = 15
 WITHOUT_MOM = {"send": 1310, "reflect": 1315}
 FIVE = ("--bytes", "12", "--values", "5")
 CASES = {
-    "1 x 100 bytes": ((), 1, {"send": 795, "rtiexec": 310, "receive": 820}),
-    "1 x 100 bytes, new map": (("--anew", "1"), 1, {"send": 1250}),
-    "5 x 12 bytes": (FIVE, 1, {"send": 1300, "rtiexec": 560, "receive": 1140}),
-    "5 x 12 bytes, new map": ((*FIVE, "--anew", "1"), 1, {"send": 3900}),
+    "1 x 100 bytes": ((), 1, {"send": 620, "rtiexec": 310, "receive": 740}),
+    "1 x 100 bytes, new map": (("--anew", "1"), 1, {"send": 1090}),
+    "5 x 12 bytes": (FIVE, 1, {"send": 1130, "rtiexec": 560, "receive": 1070}),
+    "5 x 12 bytes, new map": ((*FIVE, "--anew", "1"), 1, {"send": 3650}),
     "interaction of 1 x 100 bytes": (
         ("--interaction", "1"),
         1,
-        {"send": 720, "rtiexec": 310, "receive": 755},
+        {"send": 660, "rtiexec": 310, "receive": 755},
     ),
     # rtiexec: 390 to 760, by how much it finds to read at once.
-    "1 x 100 bytes to 8": ((), 8, {"send": 860, "rtiexec": 800}),
+    "1 x 100 bytes to 8": ((), 8, {"send": 640, "rtiexec": 800}),
 }
 # Sent in time-stamp order in steps of so many, by one federate that regulates to one that is
 # constrained.
@@ -51,7 +51,7 @@ STEP = 1_024
 CASES[IN_TIME_ORDER] = (
     ("--federates", "2", "--messages", str(STEP), "--regulating", "1", "--constrained", "1"),
     1,
-    {"send": 955, "rtiexec": 450, "receive": 1240},
+    {"send": 800, "rtiexec": 450, "receive": 1240},
 )
 # Rounds of as many federates, all of which regulate and are constrained, without messages: at
 # rtiexec, per federate. It takes more where it reads one request at a time than where several have
@@ -73,8 +73,8 @@ WAYS = {
     | {"STARLING_TRANSPORT_SHARED_MEMORY": "off", "STARLING_TRANSPORT_PATH": "direct"},
 }
 WAY_BOUNDS = {
-    "shared memory": {"send": 855, "receive": 825},
-    "direct tcp": {"send": 780, "receive": 840},
+    "shared memory": {"send": 720, "receive": 745},
+    "direct tcp": {"send": 700, "receive": 790},
 }
 # A bundle of 16 KiB: the sender wakes the receiver, which waits, silences its doorbell and looks
 # for what else has come; beside that a few in a run. Round trips: wake the other, and wait.
