@@ -435,21 +435,26 @@ async def until_ready(server: Running, rti: Prepared, timeout_s: float, there: T
     another RTI may hold the port and answer there."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s
+    port = rti.server_port
 
-    async def ready() -> bool:
+    async def lacking() -> str:
+        """What of that is not so yet."""
         await there.bring_home()
         if rti.server_ready and rti.server_ready.encode() not in server.said():
-            return False
-        return rti.server_port is None or await server.listens(rti.server_port)
+            return f"its log does not say {rti.server_ready!r}"
+        if port is not None and not await server.listens(port):
+            return f"it does not listen at port {port}"
+        return ""
 
-    while not await ready():
+    while lacks := await lacking():
         if server.returncode is not None or loop.time() > deadline:
-            fate = server.fate() if server.returncode is not None else "did not get ready in time"
             words, do = server.last_words()
-            raise BenchError(
-                "STL-RTI-004",
-                f"the RTI's server {fate}" + (f": {words}" if words else ""),
-                str(server.log),
-                do or "is its port in use by another process?",
-            )
+            if server.returncode is not None:
+                what = server.fate() + (f": {words}" if words else "")
+            else:
+                what = f"did not get ready within {timeout_s:g} s (join_timeout_s): {lacks}"
+                what += f"; it said last: {words}" if words else "; it has said nothing"
+            ask = f"is port {port} in use by another process?" if port else "read that log"
+            what = f"the RTI's server {what}"
+            raise BenchError("STL-RTI-004", what, str(server.log), do or ask)
         await asyncio.sleep(0.05)

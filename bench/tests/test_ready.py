@@ -24,22 +24,35 @@ async def _nothing() -> None:
     pass
 
 
+async def _server(tmp_path: Path, before: bytes, sign: str, port: int | None, wait_s: float):
+    """Waits for one that never gets ready, for want of a sign or of its port."""
+    log = tmp_path / "rti-server.log"
+    log.write_bytes(before)
+    launcher = Launcher("bmfed")
+    command = ["/bin/sh", "-c", "read never", "--port", "15164"]
+    server = await launcher.start("rti-server", command, log, dict(os.environ), tmp_path)
+    try:
+        there = types.SimpleNamespace(bring_home=_nothing)
+        await until_ready(server, Prepared({}, "", ["x"], sign, port), wait_s, there)
+    finally:
+        await launcher.end_all(hurry=True)
+
+
 @pytest.mark.parametrize(("before", "sign"), [(b"$ server\nready\n", "ready"), (b"", "15164")])
 def test_a_sign_in_an_earlier_log_or_in_the_command_is_none(tmp_path, before, sign):
-    async def waits() -> None:
-        log = tmp_path / "rti-server.log"
-        log.write_bytes(before)
-        launcher = Launcher("bmfed")
-        command = ["/bin/sh", "-c", "read never", "--port", "15164"]
-        server = await launcher.start("rti-server", command, log, dict(os.environ), tmp_path)
-        try:
-            there = types.SimpleNamespace(bring_home=_nothing)
-            await until_ready(server, Prepared({}, "", ["x"], sign), 0.5, there)
-        finally:
-            await launcher.end_all(hurry=True)
+    with pytest.raises(BenchError, match="the RTI's server") as told:
+        asyncio.run(_server(tmp_path, before, sign, None, 0.5))
+    assert told.value.what.startswith(
+        "the RTI's server did not get ready within 0.5 s (join_timeout_s): its log does not say "
+        f"'{sign}'; it "
+    )
 
-    with pytest.raises(BenchError, match="the RTI's server"):
-        asyncio.run(waits())
+
+def test_a_server_that_does_not_listen_is_told_with_its_port(tmp_path):
+    with pytest.raises(BenchError, match="the RTI's server") as told:
+        asyncio.run(_server(tmp_path, b"", "", 15164, 0.2))
+    assert "within 0.2 s (join_timeout_s): it does not listen at port 15164; " in told.value.what
+    assert told.value.do == "is port 15164 in use by another process?"
 
 
 def test_processes_of_another_pid_namespace_are_nobodys_orphans():

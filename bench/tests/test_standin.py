@@ -215,7 +215,8 @@ local_settings = "standin://{server.at}"
 server = {command}
 server_port = {port}"""
     run.start(text(ROUND_TRIPS, rti=rti, extra="join_timeout_s = 10"))
-    run.fails(1, "STL-RTI-004", "did not get ready in time", "Address already in use")
+    said = f"did not get ready within 10 s (join_timeout_s): it does not listen at port {port}; "
+    run.fails(1, "STL-RTI-004", said, "Address already in use", f"is port {port} in use")
     assert run.rows() == []
 
 
