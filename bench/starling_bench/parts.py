@@ -106,13 +106,18 @@ def by_rti(
     cell: Callable[[dict], str], name: Callable[[dict], str] = on,
 ) -> str:  # fmt: skip
     """A row per key, a column per RTI, or what `name` says; several tests of one cell stand one
-    behind the other."""
+    behind the other, which is said then."""
     columns = list(dict.fromkeys(map(name, summaries)))
-    rows: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    rows: dict[tuple[str, ...], dict[str, list[dict]]] = {}
     for s in summaries:
-        rows.setdefault(key(s), {}).setdefault(name(s), []).append(cell(s))
-    lines = [(*k, *("; ".join(by.get(c, ["-"])) for c in columns)) for k, by in rows.items()]
-    return text_table((*head, *columns), lines)
+        rows.setdefault(key(s), {}).setdefault(name(s), []).append(s)
+    lines = [(*k, *("; ".join(map(cell, by[c])) if c in by else "-" for c in columns))
+             for k, by in rows.items()]  # fmt: skip
+    several = dict.fromkeys(sequence_of(s) for by in rows.values() for of in by.values()
+                            if len(of) > 1 for s in of)  # fmt: skip
+    of = ", ".join(several)
+    said = f"<p>Several figures in a cell are of as many tests, in this order: {escape(of)}.</p>"
+    return text_table((*head, *columns), lines) + said * bool(several)
 
 
 def with_setup(

@@ -52,6 +52,16 @@ def test_loops_are_beside_what_was_measured_as_they_were():
     assert "?: the tick" in said and "behind each flush" in said
 
 
+def test_where_a_cell_has_several_figures_it_is_said_of_what():
+    every = [one("a", 0.5, 470, 2), one("a", 0.025, 850),
+             one("a", 0.03, 860, sequence="two-cpus.a"),
+             one("a", 0.04, 870, sequence="one-system.a")]  # fmt: skip
+    said = "".join(published.loops(every)).partition("<p>Published with")[0]
+    assert "0.0250 / 850?; 0.0300 / 860?; 0.0400 / 870?" in said
+    assert said.endswith("of as many tests, in this order: loops, two-cpus, one-system.</p>")
+    assert "Several figures" not in "".join(published.loops(every[:2]))
+
+
 def test_drops_are_of_as_many_updates_of_each_instance():
     def lost(updates: int, instances: int, sequence: str = "drops.udp") -> dict:
         return {
