@@ -90,8 +90,11 @@ def _unpacked(path: Path) -> dict[int, np.ndarray]:
 
     try:
         with path.open("rb") as file:  # by its name it could not be one that is no UTF-8
-            table = parquet.read_table(file, schema=_schema())
-    except pyarrow.ArrowInvalid as e:
+            # In this thread alone: one of Arrow's may still hold the file when it has been read,
+            # and ends the process if it lets go of it while that exits.
+            found = parquet.ParquetFile(file, pre_buffer=False).read(use_threads=False)
+            table = found.select(_schema().names).cast(_schema())
+    except (pyarrow.ArrowInvalid, KeyError) as e:
         raise BenchError(
             "STL-OUT-007", f"this is no table of round trips: {e}", str(path)
         ) from None

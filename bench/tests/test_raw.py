@@ -103,6 +103,40 @@ def test_a_table_that_is_none_is_told(tmp_path):
     assert told.value.where == str(path.with_suffix(".parquet"))
 
 
+# Reads a table as `compare` does, and says how many threads that began.
+THREADS = """
+import os, sys
+from pathlib import Path
+import pyarrow.parquet
+from starling_bench import raw
+threads = lambda: len(os.listdir("/proc/self/task"))
+before = threads()
+assert len(raw.read(Path(sys.argv[1]))) == 5
+print(threads() - before)
+"""
+
+
+def test_no_thread_is_left_that_holds_a_table_while_the_process_exits(tmp_path):
+    """Arrow's pool lets go of what it has read behind the reader's back: where that falls into the
+    interpreter's end, the process ends with "terminate called without an active exception"."""
+    path = raw.path_of(tmp_path, 1, 1)
+    for number in range(1, 6):
+        save(path, number, trips(number, 1000))
+    raw.pack(tmp_path)
+    done = subprocess.run([sys.executable, "-c", THREADS, path], text=True, capture_output=True)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "0\n")
+
+
+def test_a_table_without_its_columns_is_told(tmp_path):
+    import pyarrow
+    from pyarrow import parquet
+
+    path = raw.path_of(tmp_path, 3, 1)
+    parquet.write_table(pyarrow.table({"sample": [1], "us": [2.0]}), path.with_suffix(".parquet"))
+    with pytest.raises(BenchError, match=r"no table of round trips: .*ns"):
+        raw.read(path)
+
+
 def report(directory: Path) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "starling_bench.studies.rtibm", "report", directory]
     return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
