@@ -117,9 +117,14 @@ def commands(study: Study, about: str) -> typer.Typer:
 
     @app.command()
     @guarded
-    def compare(one: Directory, other: Directory) -> int:
-        """Compares two runs, test by test: which is faster, and how sure that is."""
-        return telling.compare(study, one, other)
+    def compare(
+        one: Directory,
+        other: Directory,
+        table: Annotated[bool, typer.Option("--csv", help="As a table, a test a line.")] = False,
+    ) -> int:
+        """Compares two runs, test by test, the surest first: which is faster, and how sure that
+        is."""
+        return telling.compare(study, one, other, table)
 
     @app.command()
     @guarded

@@ -14,6 +14,7 @@ import operator
 import random
 import re
 import string
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ import pyDOE3
 from .durations import TESTS_MAX
 from .errors import USAGE, BenchError, cannot
 from .plan import load
-from .sequences import PLACES
+from .sequences import PLACES, File
 from .study import Study
 from .tables import toml
 
@@ -75,9 +76,16 @@ def make(
     if without := [f.name for f in factors if centres and len(f.centre) > 1]:
         kind += f", {centres} centre points at each level of {' and '.join(without)}"
     ordered = list(in_blocks(each, factors, centres, drawn))
-    write(study, base, out, ordered, held, kind, drawn)
+    file = write(study, base, out, ordered, held, kind, drawn)
     tests = sum(len(block) for block in ordered)
-    return f"{out}: {tests} tests in {count} blocks; {kind}"
+    every = sum(len(e.tests()) for s in file.sequence for e in s.execution)
+    whole = f", {every} on all its RTIs" if every > tests else ""
+    said = f"{out}: {tests} tests in {count} blocks{whole}; {kind}"
+    if left := _left_behind(study, base, {*held, *(f.name for f in factors)}):
+        keep = " ".join(filter(None, left.values()))
+        said += f"\nnot taken over from the base's tests: {', '.join(left)}"
+        said += f" (to keep: {keep})" if keep else ""
+    return said
 
 
 def _regular(factors: list[Factor], resolution: int, surface: bool) -> tuple[list[Point], str]:
@@ -306,8 +314,9 @@ def blocks_for(study: Study, base: Path, factors: list[Factor]) -> int:
 def write(
     study: Study, base: Path, out: Path, blocks: list[list[Point]], held: Point, what: str,
     seed: int = 0,
-) -> None:  # fmt: skip
-    """Writes the runs in the place of the base's executions; a file that is wrong does not stay."""
+) -> File:  # fmt: skip
+    """Writes the runs in the place of the base's executions; a file that is wrong does not stay.
+    What it is then."""
     if out.resolve().parent != base.resolve().parent:
         raise BenchError(
             "STL-DES-002", "the design's paths are those of its base", str(out),
@@ -345,8 +354,30 @@ def write(
     except OSError as e:
         raise cannot("write the design", e, out) from None
     try:
-        load(out, study)
+        return load(out, study)
     except BaseException:
         with contextlib.suppress(OSError):
             out.unlink()
         raise
+
+
+def _left_behind(study: Study, base: Path, given: set[str]) -> dict[str, str]:
+    """Fields that tests of the base have and those of a design have not, as nobody gave them: what
+    keeps their value, or "" where they have several. A default is the same in both."""
+    tables = tomllib.loads(base.read_text(encoding="utf-8"))
+    executions = [e for s in tables["sequence"] for e in s.get("execution", ())]
+    tests = [t for e in executions for t in e.get("test", ())]
+    usual = {name: field.default for name, field in study.spec.model_fields.items()}
+    values: dict[str, list] = {}
+    for test in tests:
+        for name in usual.keys() - given:
+            values.setdefault(name, []).append(test.get(name, usual[name]))
+    found = {}
+    for name in filter(values.get, usual):
+        of = values[name]
+        if all(value == usual[name] for value in of):
+            continue
+        same = all(value == of[0] for value in of) and not isinstance(of[0], list | dict)
+        written = str(of[0]).lower() if isinstance(of[0], bool) else of[0]
+        found[name] = f"--set {name}={written}" if same else ""
+    return found

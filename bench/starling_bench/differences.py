@@ -5,6 +5,7 @@ samples: an RTI's with those of RTIs that took turns with it. The comparisons of
 sequence are a family, whose p values are corrected together; what is left out is in none.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -127,18 +128,41 @@ def differences(study: Study, rows: list[dict], summaries: list[dict]) -> list[D
     return _differences(study, study.questions, rows, summaries)
 
 
-def between_runs(study: Study, runs: dict[str, tuple[list[dict], list[dict]]]) -> list[Difference]:
-    """Of all tests between runs, each with its rows and summaries. Where a run has several
-    sequences, those of one name are compared."""
+Runs = dict[str, tuple[list[dict], list[dict]]]  # rows and summaries, by name
+
+
+def between_runs(study: Study, runs: Runs) -> list[Difference]:
+    """Of all tests between runs, the surest first and of these the largest difference. Where a run
+    has several sequences, those of one name are compared."""
+    question, rows, summaries = _of_runs(runs)
+    found = _differences(study, (question,), rows, summaries)
+    found = [
+        d if d.doubt or d.of == "rounds" else replace(d, doubt=f"ratio {d.found.ratio:.3g}, {_ONE}")
+        for d in found
+    ]
+    sure = {word: n // 2 for n, word in enumerate(OUTCOMES)}  # whichever of the two is faster
+    return sorted(found, key=lambda d: (sure[d.outcome], -abs(math.log(d.found.ratio))))
+
+
+def alone(study: Study, runs: Runs) -> dict[str, list[str]]:
+    """By run, in words, of which tests it alone has figures."""
+    question, rows, summaries = _of_runs(runs)
+    samples = in_order(study, rows)
+    found: dict[str, list[str]] = {name: [] for name in runs}
+    with_figures = [s for s in summaries if samples.get(key_of(s))]
+    for _, title, group in _groups(study, question, with_figures):
+        if len(names := set(map(question.name, group))) == 1:
+            found[names.pop()].append(title)
+    return found
+
+
+def _of_runs(runs: Runs) -> tuple["Question", list[dict], list[dict]]:
+    """What is asked of runs, with the rows and summaries of all."""
     rows = [r | {"run": name} for name, (rows, _) in runs.items() for r in rows]
     summaries = [s | {"run": name} for name, (_, found) in runs.items() for s in found]
     several = any(len({s["sequence"] for s in found}) > 1 for _, found in runs.values())
     question = Question(lambda s: s["run"], within=lambda s: s["sequence"] if several else "")
-    found = _differences(study, (question,), rows, summaries)
-    return [
-        d if d.doubt or d.of == "rounds" else replace(d, doubt=f"ratio {d.found.ratio:.3g}, {_ONE}")
-        for d in found
-    ]
+    return question, rows, summaries
 
 
 # Samples of one execution share all that differs from execution to execution.
@@ -226,8 +250,11 @@ class _Pair:
     other_keys: set[tuple]
 
 
-def _pairs(study: Study, question: Question, summaries: list[dict]) -> Iterator[_Pair]:
-    """All that a question compares, of tests that were run or of planned ones."""
+def _groups(
+    study: Study, question: Question, summaries: list[dict]
+) -> Iterator[tuple[str, str, list[dict]]]:
+    """Tests that differ in nothing but what is asked for: their sequence in the file, and what
+    they are."""
     for sequence, of in by_sequence(summaries).items():
         groups: dict[str, list[dict]] = {}
         for title, group in study.variables.alike(of, question.apart).items():
@@ -235,12 +262,18 @@ def _pairs(study: Study, question: Question, summaries: list[dict]) -> Iterator[
                 named = ", ".join(part for part in (title, question.within(s)) if part)
                 groups.setdefault(named, []).append(s)
         for title, group in groups.items():
-            keys: dict[str, dict[tuple, None]] = {}
-            for s in group:
-                keys.setdefault(question.name(s), {})[key_of(s)] = None
-            for one, other in combinations(keys, 2):
-                own = set(keys[one]), set(keys[other])
-                yield _Pair(title, (sequence, question.title), group, one, other, *own)
+            yield sequence, title, group
+
+
+def _pairs(study: Study, question: Question, summaries: list[dict]) -> Iterator[_Pair]:
+    """All that a question compares, of tests that were run or of planned ones."""
+    for sequence, title, group in _groups(study, question, summaries):
+        keys: dict[str, dict[tuple, None]] = {}
+        for s in group:
+            keys.setdefault(question.name(s), {})[key_of(s)] = None
+        for one, other in combinations(keys, 2):
+            own = set(keys[one]), set(keys[other])
+            yield _Pair(title, (sequence, question.title), group, one, other, *own)
 
 
 def _answers(

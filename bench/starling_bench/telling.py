@@ -3,9 +3,12 @@ how far a run is, and which of two runs was faster.
 """
 
 import contextlib
+import csv
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -15,6 +18,9 @@ from .errors import OK, USAGE, BenchError
 from .sequences import File
 from .store import Store
 from .study import Study
+
+if TYPE_CHECKING:
+    from .differences import Difference
 
 
 def check(
@@ -110,9 +116,13 @@ def _planned(study: Study, run: dict) -> dict[tuple[str, str], int]:
     return found
 
 
-def compare(study: Study, one: Path, other: Path) -> int:
-    """Says of each test of two runs which is faster; the exit code."""
-    from .differences import between_runs  # the libraries for statistics take a second to load
+# Of so many tests that one run lacks each is named.
+_NAMED_MAX = 20
+
+
+def compare(study: Study, one: Path, other: Path, table: bool = False) -> int:
+    """Says which of two runs was faster in each test, or makes a table of that; the exit code."""
+    from .differences import alone, between_runs  # libraries for statistics take a second to load
 
     if one.resolve() == other.resolve():
         what, do = "both are the same run", "give the directories of two runs"
@@ -129,9 +139,28 @@ def compare(study: Study, one: Path, other: Path) -> int:
         )  # fmt: skip
     for note in _apart(stores):
         typer.echo(f"note: {note}", err=True)
+    for directory, titles in alone(study, runs).items():
+        for title in titles[:_NAMED_MAX]:
+            typer.echo(f"note: only {directory} has figures of: {title}", err=True)
+        if (more := len(titles) - _NAMED_MAX) > 0:
+            typer.echo(f"note: only {directory} has figures of {more:,} more", err=True)
+    if table:
+        _table(found)
+        return OK
     for difference in found:
         typer.echo(f"{difference.test}: {difference.sentence}")
     return OK
+
+
+def _table(found: "list[Difference]") -> None:
+    """As comma-separated values; of what is left out, and why, nothing but the ratio."""
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow(["test", "one", "other", "outcome", "ratio", "low", "high", "p", "effect",
+                  "result"])  # fmt: skip
+    for d in found:
+        c = d.found
+        sure = [None] * 4 if d.doubt else [c.low, c.high, c.p, c.effect]
+        out.writerow([d.test, d.one, d.other, d.outcome, c.ratio, *sure, d.sentence])
 
 
 def _apart(stores: dict[str, Store]) -> Iterator[str]:

@@ -118,7 +118,13 @@ def test_the_file_is_one_that_can_be_run(tmp_path):
     _, most = design.latin_hypercube(factors, 6, 11, 2)
     what += f", largest correlation of two factors {most:.2f}"
     what += ", 2 centre points at each level of transport"
-    assert said.stdout == f"{out}: 20 tests in 2 blocks; {what}\n"
+    first, left = said.stdout.splitlines()
+    assert first == f"{out}: 20 tests in 2 blocks, 100 on all its RTIs; {what}"
+    # Who names a base to vary two fields of it hears what else is another experiment.
+    assert left == (
+        "not taken over from the base's tests: rti, loop_version, samples, tick_min_s, tick_max_s"
+        " (to keep: --set samples=2 --set tick_min_s=0.0005 --set tick_max_s=0.0005)"
+    )
     file = plan.load(out, STUDY)
     # Each of the base's RTIs in one block, then each in the next, the other way round.
     order = [(s.rti.name, e.name) for s in file.sequence for e in s.execution]

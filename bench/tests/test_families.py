@@ -1,7 +1,9 @@
 """Which comparisons are made, and which of them are judged together; what a report says first."""
 
+import csv
 import io
 import re
+import types
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +13,16 @@ from rich.console import Console
 from test_rounds import sample as trips
 from test_short import run, sample
 
-from starling_bench import answers, idle, plan
+from starling_bench import answers, idle, plan, telling
 from starling_bench.console import console_for
-from starling_bench.differences import OUTCOMES, RTIS, differences, sequence_of
+from starling_bench.differences import (
+    OUTCOMES,
+    RTIS,
+    alone,
+    between_runs,
+    differences,
+    sequence_of,
+)
 from starling_bench.studies.rtibm import STUDY, figures, rows, terminal
 
 
@@ -196,3 +205,48 @@ def test_a_file_has_tables_with_nothing_cut(tmp_path: Path, monkeypatch, capsys)
     narrow = Console(width=80, file=io.StringIO(), record=True, force_terminal=True)
     terminal.tables(narrow, store.summaries())
     assert "…" in narrow.export_text()
+
+
+def _two_runs() -> dict[str, tuple[list[dict], list[dict]]]:
+    """Of one RTI that is as fast in test 1, and twice and thrice as slow in 2 and 3; each has a
+    test that the other has not."""
+    rng = np.random.default_rng(5)
+    runs = {}
+    for name, means, lacks in (("new", (1.0, 1.0, 1.0, 1.0, 1.0), 5), ("old", (1, 2, 3, 1, 1), 4)):
+        found, summaries = made({"s": {"a": 1.0}}, 5, rng, 0.01, 9)
+        keep = lambda s, lacks=lacks: s["test"] != lacks  # noqa: E731
+        slower = [r | {"rtt_mean_ms": r["rtt_mean_ms"] * means[r["test"] - 1]} for r in found]
+        runs[name] = list(filter(keep, slower)), list(filter(keep, summaries))
+    return runs
+
+
+def test_runs_are_compared_the_surest_first_and_what_one_lacks_is_told():
+    runs = _two_runs()
+    found = between_runs(STUDY, runs)
+    assert [(d.test[-2:], d.outcome) for d in found] == [
+        ("24", "faster"), ("16", "faster"), (" 8", "not told"),
+    ]  # fmt: skip
+    assert {name: [t[-2:] for t in titles] for name, titles in alone(STUDY, runs).items()} == {
+        "new": ["32"], "old": ["40"],
+    }  # fmt: skip
+
+
+def test_a_comparison_of_runs_is_a_table_too(tmp_path, monkeypatch, capsys):
+    """What of a test is not certain stands there as in the sentence."""
+    runs = _two_runs()
+    stores = {}
+    for name, (rows_, summaries) in runs.items():
+        store = stores[tmp_path / name] = types.SimpleNamespace(
+            run={"started": "", "machine": {}, "executions": [], "notes": []},
+            samples=lambda rows_=rows_: rows_, summaries=lambda of=summaries: of, warnings=list,
+        )  # fmt: skip
+        assert store.summaries() is summaries
+    monkeypatch.setattr(telling.Store, "load", lambda directory, _: stores[directory])
+    assert telling.compare(STUDY, *stores, True) == 0
+    out, err = capsys.readouterr()
+    lines = list(csv.DictReader(io.StringIO(out)))
+    assert [line["outcome"] for line in lines] == ["faster", "faster", "not told"]
+    assert 0.3 < float(lines[0]["low"]) < float(lines[0]["ratio"]) < float(lines[0]["high"]) < 0.4
+    assert lines[0]["result"].startswith(f"{tmp_path}/new is ")
+    only = re.findall(r"^note: only (.*) has figures of: .*bytes (\d+)$", err, flags=re.M)
+    assert only == [(f"{tmp_path}/new", "32"), (f"{tmp_path}/old", "40")]
