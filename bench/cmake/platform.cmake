@@ -8,7 +8,8 @@ add_subdirectory(${BENCH_CPP}/adapters adapters)
 # A network with delay and loss between network namespaces; and what keeps processes on a host for a
 # manager elsewhere.
 add_executable(bench-link ${BENCH_CPP}/link/link.cpp)
-add_executable(bench-keep ${BENCH_CPP}/keep/keep.cpp ${BENCH_CPP}/keep/host.cpp)
+add_executable(bench-keep ${BENCH_CPP}/keep/keep.cpp ${BENCH_CPP}/keep/host.cpp
+    ${BENCH_CPP}/keep/services.cpp)
 # Ethernet over GRE, where the kernel has none.
 add_executable(bench-tunnel ${BENCH_CPP}/tunnel/tunnel.cpp)
 foreach(program bench-link bench-keep bench-tunnel)

@@ -29,6 +29,7 @@ HOSTS = "hosts.json"  # in a manager's directory: other hosts on which it has or
 _PREFIX = "starling-bench-"
 _DIRECTORY = re.compile(rf"{_PREFIX}(\d+)-(\d+)-(\d+)-")
 _GRACE_S = 5.0
+_TURN_S = 100.0  # systemd gives a service 90 s to stop or to start
 
 
 def stat_of(pid: int) -> list[str]:
@@ -170,15 +171,58 @@ def orphans() -> Iterator[tuple[int, str]]:
                 yield int(entry.name), (entry / "comm").read_text().strip()
 
 
-def left() -> Iterator[Path]:
-    """Temporary directories of this user's managers that are dead."""
+def _directories() -> Iterator[tuple[Path, bool]]:
+    """Temporary directories of this user's managers and keepers, and whether these are dead."""
     for directory in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         match = _DIRECTORY.match(directory.name)
         with contextlib.suppress(OSError):
-            mine = directory.stat().st_uid == os.getuid() and not directory.is_symlink()
-            here = match and match[3] == _namespace()
-            if here and mine and not Manager(int(match[1]), match[2]).alive:
-                yield directory
+            if match and directory.stat().st_uid == os.getuid() and not directory.is_symlink():
+                here = match[3] == _namespace()
+                yield directory, here and not Manager(int(match[1]), match[2]).alive
+
+
+def left() -> Iterator[Path]:
+    """Those of dead ones."""
+    return (directory for directory, dead in _directories() if dead)
+
+
+def _quiet(directory: Path) -> list[str]:
+    """The services that bench-keep had stopped for this one."""
+    with contextlib.suppress(OSError, ValueError):
+        return (directory / "quiet").read_text().split()
+    return []
+
+
+@contextlib.contextmanager
+def _turn() -> Iterator[None]:
+    """The time in which nobody else stops or starts services (cpp/keep/services.cpp); if others
+    take it for too long it is not waited for any more."""
+    directory = os.open(tempfile.gettempdir(), os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        deadline = time.monotonic() + _TURN_S
+        while time.monotonic() < deadline:
+            try:
+                fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(0.02)
+        yield
+    finally:
+        os.close(directory)
+
+
+def _start_services(directory: Path) -> list[str]:
+    """What bench-keep had stopped for a dead one runs again, but for what another run wants to be
+    quiet, which starts it in the end."""
+    told = []
+    for service in _quiet(directory):
+        with _turn():
+            if any(service in _quiet(other) for other, dead in _directories() if not dead):
+                told.append(f"left service {service} to another run, which has it stopped")
+                continue
+            subprocess.run(["systemctl", "start", "--", service], capture_output=True)
+            told.append(f"started service {service}")
+    return told
 
 
 def clean() -> list[str]:
@@ -200,11 +244,7 @@ def clean() -> list[str]:
         # With hosts that could not be cleaned yet it is still needed.
         if not (directory / HOSTS).exists():
             with contextlib.suppress(OSError):
-                # What bench-keep had stopped there runs again.
-                quiet = directory / "quiet"
-                for service in quiet.read_text().split() if quiet.exists() else ():
-                    subprocess.run(["systemctl", "start", "--", service], capture_output=True)
-                    told.append(f"started service {service}")
+                told += _start_services(directory)
                 shutil.rmtree(directory)
                 told.append(f"removed {directory}")
     for space in SPACES.glob(f"{_PREFIX}*"):

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -53,6 +54,30 @@ std::map<int, long> ticks() {
 }
 
 }  // namespace
+
+std::string temporary() {
+    char const* const given = std::getenv("TMPDIR");
+    return given == nullptr || *given == 0 ? "/tmp" : given;
+}
+
+bool isKeepers(std::string const& path) {
+    struct stat found {};
+    return path.compare(path.rfind('/') + 1, sizeof kPrefix - 1, kPrefix) == 0 &&
+           ::lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
+           found.st_uid == ::getuid();
+}
+
+bool alive(std::string const& id, char between) {
+    std::istringstream from(id);
+    std::string pid, start, space;
+    std::getline(from, pid, between) && std::getline(from, start, between) &&
+        std::getline(from, space, between);
+    return space != pidSpace() || startOf(std::atoi(pid.c_str())) == start;
+}
+
+bool aliveOf(std::string const& directory) {
+    return alive(directory.substr(directory.rfind('/') + sizeof kPrefix), '-');
+}
 
 std::vector<std::string> namesIn(std::string const& directory) {
     std::vector<std::string> out;

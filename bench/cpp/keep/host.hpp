@@ -16,6 +16,17 @@ std::string textOf(std::string const& path);
 // What a directory has but what is hidden.
 std::vector<std::string> namesIn(std::string const& directory);
 
+// Where temporary files go.
+std::string temporary();
+// Whose directories below it are of managers and keepers: PREFIX PID-START-SPACE-...
+constexpr char kPrefix[] = "starling-bench-";
+// Such a directory, of this user.
+bool isKeepers(std::string const& path);
+// Whether PID, START, SPACE, ... name a process that lives, or may: other PID namespaces can't be
+// seen. Of a directory it is whose it is.
+bool alive(std::string const& id, char between);
+bool aliveOf(std::string const& directory);
+
 // What /proc says of a process behind its name: state, parent, ...; nothing if it is gone.
 std::vector<std::string> statOf(int pid);
 // Its start time in clock ticks since the boot; "" if it is gone or a zombie.

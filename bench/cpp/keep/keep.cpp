@@ -1,7 +1,8 @@
 // bench-keep: starts, watches and ends processes on a host for a manager elsewhere. Who conducts
 // says what to do at its standard input, a JSON object per line, and hears of it at its standard
 // output; when the input ends (the connection was lost, the manager died) everything ends, and
-// services that were stopped run again. Between requests it sleeps.
+// services that were stopped run again, if no other run wants them quiet. Between requests it
+// sleeps.
 //
 //   {"do": "start", "name":, "command": [], "env": {}, "cwd":, "log":, "cpus": []}
 //   {"do": "end", "hurry":}            ends all; "ended": who had to be
@@ -34,53 +35,23 @@
 #include <thread>
 
 #include "host.hpp"
+#include "services.hpp"
 
 namespace {
 
 using bench::Json;
 using Clock = std::chrono::steady_clock;
 
-char const kPrefix[] = "starling-bench-";
 char const kRun[] = "BENCH_RUN_ID";        // of a process: KEEPER:START:SPACE:RUN
 char const kKeptFor[] = "BENCH_KEPT_FOR";  // of a keeper: the run
 std::size_t const kLineMax = 1 << 20;
 auto const kGrace = std::chrono::seconds(3);
-
-std::string temporary() {
-    char const* const given = std::getenv("TMPDIR");
-    return given == nullptr || *given == 0 ? "/tmp" : given;
-}
 
 void removeTree(std::string const& directory) {
     ::nftw(
         directory.c_str(),
         [](char const* path, struct stat const*, int, FTW*) { return ::remove(path); }, 16,
         FTW_DEPTH | FTW_PHYS);
-}
-
-// systemctl VERB SERVICE; whether it succeeded.
-bool service(char const* verb, std::string const& name) {
-    pid_t const child = ::fork();
-    if (child == 0) {
-        int const none = ::open("/dev/null", O_RDWR);
-        for (int fd : {0, 1, 2}) ::dup2(none, fd);
-        ::execlp("systemctl", "systemctl", verb, "--", name.c_str(), nullptr);
-        ::_exit(127);
-    }
-    int status = 0;
-    while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-// Whether PID:START:SPACE... names a process that lives, or may: other PID namespaces can't be
-// seen.
-bool alive(std::string const& id, char between) {
-    std::istringstream from(id);
-    std::string pid, start, space;
-    std::getline(from, pid, between) && std::getline(from, start, between) &&
-        std::getline(from, space, between);
-    return space != bench::pidSpace() || bench::startOf(std::atoi(pid.c_str())) == start;
 }
 
 class Keeper {
@@ -98,8 +69,8 @@ public:
         me_ = std::to_string(::getpid()) + ":" + start + ":" + space + ":" + run_;
         if (!former.empty()) endKeeperOf(former);
         clean();
-        directory_ = temporary() + "/" + kPrefix + std::to_string(::getpid()) + "-" + start + "-" +
-                     space + "-XXXXXX";
+        directory_ = bench::temporary() + "/" + bench::kPrefix + std::to_string(::getpid()) + "-" +
+                     start + "-" + space + "-XXXXXX";
         if (::mkdtemp(&directory_[0]) == nullptr) {
             throw std::runtime_error("can't make " + directory_ + ": " + std::strerror(errno));
         }
@@ -107,7 +78,7 @@ public:
     }
     ~Keeper() {
         endAll(true);
-        startServices(quiet_);
+        bench::startServices(directory_);
         removeTree(directory_);
     }
     Keeper(Keeper const&) = delete;
@@ -295,25 +266,9 @@ private:
     Json quiet(std::vector<std::string> const& names) {
         for (auto const& name : names) {
             if (std::find(quiet_.begin(), quiet_.end(), name) != quiet_.end()) continue;
-            if (!service("is-active", name)) continue;
-            // Written down first: whoever cleans up after this keeper starts it again.
-            quiet_.push_back(name);
-            std::FILE* const list = std::fopen((directory_ + "/quiet").c_str(), "a");
-            bool const kept = list != nullptr && std::fprintf(list, "%s\n", name.c_str()) > 0;
-            if ((list != nullptr && std::fclose(list) != 0) || !kept) {
-                throw std::runtime_error("can't write down that '" + name + "' is stopped");
-            }
-            if (!service("stop", name)) throw std::runtime_error("can't stop '" + name + "'");
+            if (bench::stopService(name, directory_)) quiet_.push_back(name);
         }
         return {{"quiet", quiet_}};
-    }
-    static void startServices(std::vector<std::string> const& names) {
-        for (auto const& name : names) {
-            if (!service("start", name)) {
-                std::fprintf(stderr, "bench-keep: can't start the service '%s' again\n",
-                             name.c_str());
-            }
-        }
     }
 
     // ---- what dead keepers left
@@ -335,7 +290,7 @@ private:
             std::vector<std::pair<int, std::string>> found;
             for (int const pid : bench::everyProcess()) {
                 std::string const id = bench::variableOf(pid, kRun);
-                if (!id.empty() && !alive(id, ':') && !bench::startOf(pid).empty()) {
+                if (!id.empty() && !bench::alive(id, ':') && !bench::startOf(pid).empty()) {
                     found.emplace_back(pid, bench::startOf(pid));
                 }
             }
@@ -352,22 +307,15 @@ private:
                                     });
             });
         }
-        std::string const base = temporary();
+        std::string const base = bench::temporary();
         for (auto const& name : bench::namesIn(base)) {
             std::string const path = base + "/" + name;
-            struct stat found {};
-            if (name.compare(0, sizeof kPrefix - 1, kPrefix) != 0 ||
-                ::lstat(path.c_str(), &found) != 0 || !S_ISDIR(found.st_mode) ||
-                found.st_uid != ::getuid() || alive(name.substr(sizeof kPrefix - 1), '-') ||
+            if (!bench::isKeepers(path) || bench::aliveOf(path) ||
                 // Of a manager, that has hosts to clean before.
                 ::access((path + "/hosts.json").c_str(), F_OK) == 0) {
                 continue;
             }
-            std::istringstream list(bench::textOf(path + "/quiet"));
-            std::vector<std::string> services;
-            for (std::string one; std::getline(list, one);) services.push_back(one);
-            startServices(services);
-            for (auto const& one : services) cleaned_.push_back("started service " + one);
+            for (auto const& said : bench::startServices(path)) cleaned_.push_back(said);
             removeTree(path);
             cleaned_.push_back("removed " + path);
         }
