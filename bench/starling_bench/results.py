@@ -72,7 +72,7 @@ def read(path: Path, study: Study) -> list[dict | None]:
         missing = [c for c in study.columns.names if c not in (names or study.columns.names)]
         if missing and (strange := [n for n in names if n not in study.columns.names]):
             raise ValueError(f"it has a column '{strange[0]:.30}', and none '{missing[0]}'")
-        rows = [_typed(row, study) for row in table]
+        rows = [typed(row, study) for row in table]
         for row in filter(None, rows):
             values = [row[name] for name in study.columns.names if name not in study.columns.texts]
             if not all(v is None or math.isfinite(v) for v in values):
@@ -86,8 +86,8 @@ def read(path: Path, study: Study) -> list[dict | None]:
     return rows
 
 
-def _typed(row: dict, study: Study) -> dict | None:
-    """A row of results.csv with numbers for numbers; None for one that is not whole."""
+def typed(row: dict, study: Study) -> dict | None:
+    """A row of a table with numbers for numbers; None for one that is not whole."""
     try:
         # A run of an earlier version may lack a column.
         return {c: _value(row[c], c, study) if c in row else None for c in study.columns.names}

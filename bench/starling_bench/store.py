@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import identity, idle, machine, raw, recorded, results
+from . import identity, idle, machine, mastered, raw, recorded, results
 from .errors import USAGE, BenchError, cannot
 from .outside import fresh_file, read_json, read_text, write_json
 from .study import Study
@@ -97,18 +97,28 @@ class Store:
                     "STL-OUT-005", f"this is a run of the study '{of}'", str(directory),
                     f"starling-bench {of} can read it", USAGE,
                 )  # fmt: skip
-            rows = results.read(directory / study.table, study)
+            table = directory / study.table
+            lost = not table.exists()
+            rows = mastered.rows(directory, study, run) if lost else results.read(table, study)
             store = cls(directory, study, run, [row for row in rows if row is not None])
             store._claim = claimed
+            if lost and rows:
+                store.note([f"There was no {study.table}: {mastered.LACKS}"])
+                with contextlib.suppress(BenchError):  # it is told where figures are made
+                    store.recompute()
+                if claimed:
+                    store._open()
+                    store._csv.close()
+                    store._csv = None  # the run does not go on
             undo.pop_all()
             return store
 
     @staticmethod
     def require_table(directory: Path, study: Study) -> None:
-        """BenchError for a run of which figures are kept, but not the rows that they are made of:
-        whatever is made of it would be empty."""
-        table = directory / study.table
-        if (directory / "run.json").is_file() and not table.exists():
+        """BenchError for a run of which figures are kept, but not the rows that they are made of,
+        nor what masters wrote down of them: whatever is made of it would be empty."""
+        there = (directory / study.table).exists() or mastered.there(directory)
+        if (directory / "run.json").is_file() and not there:
             raise BenchError(
                 "STL-OUT-010", f"there is no {study.table} to make a report of: figures alone are "
                 "kept here", str(directory), "read report.html there, or give the run's own "
