@@ -1,6 +1,8 @@
 """Errors a user can mend, and the exit codes of all benchmark programs."""
 
 import errno
+import itertools
+from collections.abc import Iterable
 
 OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
@@ -33,6 +35,7 @@ class BenchError(Exception):
         super().__init__(what)
         self.code, self.what, self.where, self.do = code, what, where, do
         self.exit_code = exit_code
+        self.also: list[BenchError] = []  # what else is to be mended, and is told behind it
 
     def __str__(self) -> str:
         lines = [f"{self.code}: {self.what}"]
@@ -40,4 +43,18 @@ class BenchError(Exception):
             lines.append(f"  at {self.where}")
         if self.do:
             lines.append(f"  do: {self.do}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *dict.fromkeys(map(str, self.also))])
+
+
+# More are not told at once.
+_ALSO_MAX = 20
+
+
+def together(found: Iterable[BenchError]) -> BenchError | None:
+    """Several as one; None: there are none."""
+    every = list(itertools.islice(found, _ALSO_MAX))
+    if not every:
+        return None
+    first, *others = every
+    first.also = [one for one in others if str(one) != str(first)]
+    return first

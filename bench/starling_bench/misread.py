@@ -4,6 +4,7 @@ words.
 
 import difflib
 import json
+from collections.abc import Iterator
 
 from pydantic import ValidationError
 
@@ -29,6 +30,8 @@ _PLACES = {
 }
 # Of an alternative that is of another type altogether.
 _TYPES = ("list_type", "model_type", "string_type", "int_type", "literal_error")
+# What an unknown field may be the cause of.
+_CAUSED = ("missing", "list_type", "model_type", "model_attributes_type", "dict_type")
 
 
 class Misread:
@@ -48,25 +51,41 @@ class Misread:
             "test": study.spec,
         }
 
-    def explain(self, error: ValidationError) -> BenchError:
-        """The first fault, or all fields that are missing; an unknown field first, as it may cause
-        the others."""
-        errors = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-        field_of = [self._written(e["loc"], e["type"] == "extra_forbidden") for e in errors]
-        loc = field_of[0]
+    def explain(self, error: ValidationError) -> Iterator[BenchError]:
+        """Each fault, an unknown field first, as it may be one that is missing, or a table at the
+        wrong place: then these are not told; else all that are missing are one."""
+        left = [
+            (e, self._written(e["loc"], e["type"] == "extra_forbidden"))
+            for e in sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+        ]
+        unknown = left[0][0]["type"] == "extra_forbidden"
+        if unknown:
+            left = [(e, at) for e, at in left if e["type"] not in _CAUSED]
+        while left:
+            told, loc = self._first(left)
+            yield told
+            left = [
+                (e, at) for e, at in left
+                if at[: len(loc)] != loc[: len(at)]
+                and not (e["type"] == "missing" and told.code == "STL-TSF-004")
+            ]  # fmt: skip
+
+    def _first(self, errors: list[tuple[dict, Loc]]) -> tuple[BenchError, Loc]:
+        """The first of these, or all fields that are missing; and where it is."""
+        loc = errors[0][1]
         # Of the alternatives of one field (a value or a list), the one that fits what was written.
-        same = [e for e, at in zip(errors, field_of, strict=True) if at[: len(loc)] == loc]
+        same = [e for e, at in errors if at[: len(loc)] == loc]
         first = max(
             same, key=lambda e: (len(self._written(e["loc"], False)), e["type"] not in _TYPES)
         )
         if first["type"] == "extra_forbidden":
-            return self._unknown(loc)
-        loc = self._written(first["loc"], False)
+            return self._unknown(loc), loc
+        at = self._written(first["loc"], False)
         if first["type"] == "missing":
-            missing = [self._written(e["loc"], False) for e in errors if e["type"] == "missing"]
-            return self._text.fault(loc, *self._missing(missing), "STL-TSF-004")
+            missing = [at for e, at in errors if e["type"] == "missing"]
+            return self._text.fault(at, *self._missing(missing), "STL-TSF-004"), loc
         what, do = _in_words(first)
-        return self._text.fault(loc, f"{_field(loc)}: {what}", do)
+        return self._text.fault(at, f"{_field(at)}: {what}", do), loc
 
     def _unknown(self, loc: Loc) -> BenchError:
         """A field that its table does not have."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from .durations import too_many
-from .errors import USAGE, BenchError
+from .errors import USAGE, BenchError, together
 from .fields import Loc, Placed
 from .misread import Misread
 from .network import Host
@@ -72,15 +72,19 @@ def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...], scale: 
         alone = not (included or above) or "sequence" in text.tables
         file = (File if alone else Included)[study.spec].model_validate(text.tables)
     except ValidationError as e:
-        raise Misread(study, text).explain(e) from None
+        raise together(Misread(study, text).explain(e)) from None
     for loc, table in _tables(file):
         fields = {field: text.place((*loc, field)) for field in type(table).model_fields}
         table.placed(fields | {"": text.place(loc)})
     whole = _absolute(file, path.resolve().parent).with_included(
         path.resolve(), text.text, included
     )
-    for loc, what, do in faults(whole, study):
-        raise BenchError("STL-TSF-005", what, _place(whole, loc) or text.place(loc), do, USAGE)
+    found = (
+        BenchError("STL-TSF-005", what, _place(whole, loc) or text.place(loc), do, USAGE)
+        for loc, what, do in faults(whole, study)
+    )
+    if fault := together(found):
+        raise fault
     if file.scale != 1:
         _enlarge(whole, study, file.scale)
     if not long and (fault := too_many(whole, study, scale)):

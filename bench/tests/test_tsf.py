@@ -307,6 +307,39 @@ def test_each_fault_has_its_whole_message(tmp_path, fault):
     assert str(caught.value).replace(f"{tmp_path}/", "") == EXPECTED[fault].rstrip("\n")
 
 
+def test_all_faults_are_told_at_once(tmp_path):
+    """But for fields that are missing where one is unknown, which may be meant by it."""
+    changes = {'local_settings = "a"': 'local_setings = "a"', '"RTOL"': '"RTOX"',
+               '"reliable"': '"sure"', "updates = 10": "updates = 0",
+               'fom = "f.xml"\n': ""}  # fmt: skip
+    bad = GOOD
+    for old, new in changes.items():
+        assert old in bad
+        bad = bad.replace(old, new, 1)
+
+    def told(text: str) -> list[str]:
+        with pytest.raises(BenchError) as caught:
+            load(tmp_path, text)
+        return re.findall(r"^STL-TSF-00\d: (.*)$", str(caught.value), flags=re.M)
+
+    first, *others = told(bad)
+    assert first.startswith("unknown field 'local_setings'")
+    assert others == [
+        'kind: "RTOX" is not known', 'transport: "sure" is not known', "updates: 0 is too small",
+    ]  # fmt: skip
+    first, *others = told(bad.replace("local_setings", "local_settings"))
+    assert first.startswith("field 'fom' is missing") and len(others) == 3
+    # And so are those between fields.
+    text = GOOD.replace('rti = "one"', 'rti = "none"').replace('receiver = "b"', 'receiver = "c"')
+    assert told(text.replace("updates = 10", "updates = 10\ntick_min_s = 5.0")) == [
+        "there is no RTI 'none'", "there is no federate 'c'", "federate 'b' is in no pair",
+        "tick_min_s (5) is more than tick_max_s (0.01)",
+    ]  # fmt: skip
+    # So many, and no more.
+    many = GOOD.replace("updates = 10", "\n".join(f"colour{n} = 1" for n in range(50)))
+    assert len(told(many)) == 20
+
+
 def test_there_are_at_least_sixty_of_them():
     assert len(BAD) >= 60
     assert set(BAD) == set(EXPECTED)
