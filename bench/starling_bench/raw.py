@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from .errors import BenchError, cannot
+from .outside import open_file
 
 # In the count of a block that is not its sample's last.
 _MORE = 1 << 31
@@ -54,7 +55,7 @@ class Tail:
         for any more."""
         try:
             if self._path.exists():
-                with self._path.open("rb") as file:
+                with open_file(self._path) as file:
                     file.seek(self._at)
                     fresh, words = _parsed(np.fromfile(file, dtype="<u4"))
                 self._at += 4 * words
@@ -66,7 +67,8 @@ class Tail:
 
 
 def _samples(path: Path) -> dict[int, np.ndarray]:
-    return _parsed(np.fromfile(path, dtype="<u4"))[0]
+    with open_file(path) as file:
+        return _parsed(np.fromfile(file, dtype="<u4"))[0]
 
 
 def _parsed(words: np.ndarray) -> tuple[dict[int, np.ndarray], int]:
@@ -89,7 +91,7 @@ def _unpacked(path: Path) -> dict[int, np.ndarray]:
     import pyarrow.parquet as parquet
 
     try:
-        with path.open("rb") as file:  # by its name it could not be one that is no UTF-8
+        with open_file(path) as file:  # by its name it could not be one that is no UTF-8
             # In this thread alone: one of Arrow's may still hold the file when it has been read,
             # and ends the process if it lets go of it while that exits.
             found = parquet.ParquetFile(file, pre_buffer=False).read(use_threads=False)

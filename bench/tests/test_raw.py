@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -92,6 +93,18 @@ def test_a_sample_that_is_taken_is_read_once_whatever_stands_before_it(tmp_path,
     assert list(tail.take(201)) == list(trips(201, 50)) and tail.take(202) is None
     path.write_bytes(data)
     assert list(tail.take(202)) == list(trips(202, 50))
+
+
+@pytest.mark.parametrize("kind", [".raw", ".parquet"])
+def test_raw_values_that_are_no_file_are_told(tmp_path, kind):
+    """Who reads a pipe would wait for ever, and a device has no end."""
+    path = raw.path_of(tmp_path, 1, 1)
+    os.mkfifo(path.with_suffix(kind))
+    with pytest.raises(BenchError, match="can't read round trips: it is no regular file"):
+        raw.read(path)
+    if kind == ".raw":
+        with pytest.raises(BenchError, match="it is no regular file"):
+            raw.Tail(path).take(1)
 
 
 def test_a_table_that_is_none_is_told(tmp_path):

@@ -29,7 +29,7 @@ async def _server(tmp_path: Path, before: bytes, sign: str, port: int | None, wa
     log = tmp_path / "rti-server.log"
     log.write_bytes(before)
     launcher = Launcher("bmfed")
-    command = ["/bin/sh", "-c", "read never", "--port", "15164"]
+    command = ["/bin/sh", "-c", "sleep 600; read never", "--port", "15164"]
     server = await launcher.start("rti-server", command, log, dict(os.environ), tmp_path)
     try:
         there = types.SimpleNamespace(bring_home=_nothing)
