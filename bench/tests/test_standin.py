@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import time
@@ -150,6 +151,17 @@ def test_doubled_best_effort_counts_once(run, server):
     for r in run.rows():
         doubled[r["transport"]] += int(r["doubled"])
     assert doubled["reliable"] == 0 < doubled["best_effort"]
+
+
+def test_an_rti_that_cuts_values_off_is_told(run, server):
+    """Shorter messages would make it fast. Each test says so, of who got them."""
+    test = f"{QUICK}\nbuffer_bytes = 100".replace('["reliable", "best_effort"]', '"reliable"')
+    start(run, server, test, "cut=sendObj:50,cut=returnInt:8")
+    err = run.fails(1, "STL-RUN-005")
+    cut = r"s/e, test (\d): values came with (\d+) bytes at '(\w+)', and 100 were sent"
+    assert re.findall(cut, err) == [("1", "50", "subordinate"), ("3", "50", "subordinate"),
+                                    ("4", "8", "master")]  # fmt: skip
+    assert [r["test"] for r in run.rows()] == ["1", "2", "2", "3", "4"]
 
 
 @pytest.mark.long

@@ -6,6 +6,7 @@
 // best_effort):
 //   lose=PART:P  double=PART:P   with probability P (seed=N)
 //   late=PART:SECONDS            delivered that much later
+//   cut=PART:BYTES               no value has more of them
 //   burst=SECONDS                delivered at multiples of that time only
 //   slow_resign=SECONDS          what resigning takes
 #include <netdb.h>
@@ -291,10 +292,12 @@ private:
     template <typename Map>
     void sendValues(Kind kind, std::size_t number, std::string& body, Map const& values) {
         requireJoined();
+        auto const cut = static_cast<std::size_t>(ruleOf("cut", number));
         for (auto const& value : values) {
             put(body, static_cast<std::uint32_t>(numberOf(value.first)));
-            putText(body, std::string(static_cast<char const*>(value.second.data()),
-                                      value.second.size()));
+            std::string bytes(static_cast<char const*>(value.second.data()), value.second.size());
+            if (cut > 0 && bytes.size() > cut) bytes.resize(cut);
+            putText(body, bytes);
         }
         if (chance(ruleOf("lose", number))) return;
         send(frame(kind, body));

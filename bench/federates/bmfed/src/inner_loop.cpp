@@ -162,7 +162,7 @@ void InnerLoop::ready(int sample) {
                               static_cast<std::uint32_t>(sample));
         }
         role.warmedUp = 0;
-        role.firstNs = role.lastNs = role.noted = 0;
+        role.firstNs = role.lastNs = role.noted = role.cut = 0;
         if (role.expected > 0) role.seen.reset(role.expected);
     }
     if (!losesPlaces_) return;
@@ -214,6 +214,8 @@ void InnerLoop::otherArrived(Route const& route, bench::Arrival const& arrival) 
     }
     ++arrivals_;
     result.cameReliably += arrival.reliable ? 1 : 0;
+    // Who cuts values off does so with each: of those that follow as usual nothing is asked.
+    if (arrival.bytes < test_.bufferBytes) role->cut = std::max<std::uint64_t>(arrival.bytes, 1);
     std::uint64_t const n = ++result.received;
     role->seen.mayPut(std::max(role->expected, n + 1) - 1 - n);
     if (n == role->expected) returns_.enough = roles_.size() == 1;
@@ -519,6 +521,13 @@ std::string InnerLoop::silence(Role const& role) const {
     return text;
 }
 
+std::string InnerLoop::cut(Role const& role) const {
+    Pair const& names = test_.pairs[role.result.pair];
+    return "values came with " + std::to_string(role.cut) + " bytes at '" +
+           (role.result.sender ? names.sender : names.receiver) + "', and " +
+           std::to_string(test_.bufferBytes) + " were sent: figures would be of shorter messages";
+}
+
 // Lets caches, windows and routes settle before a sample; what is lost of it does not matter.
 void InnerLoop::warmUp() {
     std::uint64_t stamp = 0;
@@ -557,6 +566,7 @@ std::vector<PartResult> InnerLoop::run() {
         r.seconds = to > from ? static_cast<double>(to - from) * 1e-9 : 0;
         if (role.trips != nullptr) r.unrecorded = role.trips->end();
         if (silent_ && r.received < role.expected) r.silence = silence(role);
+        if (role.cut > 0) r.silence = cut(role);
         parts.push_back(r);
     }
     return parts;

@@ -59,6 +59,7 @@ private:
         std::uint64_t warmedUp = 0;  // arrivals of the warm-up
         std::uint64_t firstNs = 0, lastNs = 0;
         std::uint64_t noted = 0;  // received when a wait last ended
+        std::uint64_t cut = 0;    // bytes of a value that came with fewer than were sent; 0: none
         SeenStamps seen;
         std::unique_ptr<bench::Recorder> trips;  // of a sender of latency
     };
@@ -104,6 +105,7 @@ private:
     bool await(Done done, Patience patience);
     void awaitRest();
     std::string silence(Role const& role) const;
+    std::string cut(Role const& role) const;
     bool complete() const;
     void housekeeping(std::uint64_t nowNs);
 
