@@ -131,6 +131,11 @@ RUNS = 5
 TOGETHER, BATCH = 1_000, 65_536
 
 
+def batch(size: int) -> int:
+    """How many messages of this size that are."""
+    return min(TOGETHER, BATCH // size)
+
+
 def counted(tool: str, command: list[str], directory: Path) -> list[str]:
     """A command so that each of its processes leaves a file of what it did."""
     if tool == "system calls":
@@ -158,7 +163,7 @@ def raw_command(given: argparse.Namespace, what: str, size: int, count: int) -> 
     """The plain program, which says what all took."""
     arguments = ["round-trip", "--warm-up", "0"]
     if what == "one way":
-        arguments = ["stream", "--relay", "0", "--batch", str(min(BATCH, TOGETHER * size))]
+        arguments = ["stream", "--relay", "0", "--batch", str(batch(size) * size)]
         arguments += ["--stamps", "1"]  # as the measured loop must
     return [str(given.raw), *arguments, "--socket", "tcp", "--bytes", str(size),
             "--count", str(count)]  # fmt: skip
@@ -184,11 +189,12 @@ def bmfed_run(
     """The same of bmfed on plain TCP: one sample."""
     test = 'kind = "RTOL"\noutstanding_max = 1'
     if what == "one way":
-        test = f'kind = "OWOT"\ninstances = {TOGETHER}'
+        # Rounds of so many instances end with a whole batch.
+        test = f'kind = "OWOT"\ninstances = {TOGETHER // batch(size) * batch(size)}'
     test += f"""
 loop_version = 3
 buffer_bytes = {size}
-queued_bytes_max = {BATCH}
+queued_bytes_max = {batch(size) * size}
 queued_updates_max = 100000
 updates = {count}
 samples = 1"""

@@ -31,6 +31,27 @@ def more(what: str, size: int) -> dict[str, float]:
     }
 
 
+@pytest.mark.parametrize("size", measure.SIZES)
+def test_both_programs_send_as_many_messages_together(size, monkeypatch):
+    """Of 5,000 bytes bmfed sent 14 and the plain program 13, which are a packet less."""
+    (test,) = _given(monkeypatch, size)
+    fields = dict(line.split(" = ") for line in test.splitlines() if " = " in line)
+    command = measure.raw_command(GIVEN, "one way", size, 1)
+    together = int(command[command.index("--batch") + 1]) // size
+    assert together * size <= measure.BATCH and together <= measure.TOGETHER
+    assert -(-int(fields["queued_bytes_max"]) // size) >= together
+    assert int(fields["instances"]) % together == 0
+    assert together == min(-(-int(fields["queued_bytes_max"]) // size), int(fields["instances"]))
+
+
+def _given(monkeypatch, size: int) -> list[str]:
+    """The test that bmfed would be given."""
+    given = []
+    monkeypatch.setattr(measure, "run", lambda *args: given.append(args[3]))
+    measure.bmfed_run(GIVEN, "one way", size, 1)
+    return given
+
+
 def test_processes_are_in_order_where_numbers_began_anew():
     most = int(Path("/proc/sys/kernel/pid_max").read_text())
     assert measure.in_order([700, 12, 300]) == [12, 300, 700]

@@ -23,8 +23,6 @@ using Json = nlohmann::json;
 std::size_t const kQueueMax = 4 * 1024 * 1024;
 std::uint32_t const kItemsMax = 1u << 24;
 std::size_t const kMembersMax = 4096;
-// What items may have one behind the other; others have memory of their own.
-std::size_t const kMadeMax = 64 * 1024 * 1024;
 // What may be kept for later.
 std::uint64_t const kKeptMax = std::uint64_t{4} << 30;
 
@@ -215,10 +213,9 @@ void Mesh::withdraw() {
         }
         write(*link);
     }
-    for (auto const& link : links_) link->out.copy(made_);
     changed();
     items_.clear();
-    made_.clear();
+    sent_.clear();
     for (auto at = subscribed_.begin(); at != subscribed_.end();) {
         at = topics_[*at].kind == Topic::Kind::text ? std::next(at) : subscribed_.erase(at);
     }
@@ -229,9 +226,8 @@ void Mesh::withdraw() {
 std::size_t Mesh::addItem(TopicId topic, std::size_t fields, std::uint64_t bytesEach) {
     std::unique_ptr<Item> made(new Item);
     made->topic = topic;
-    made->fields = fields;
-    made->stride = static_cast<std::size_t>(bytesEach);
-    std::size_t const bytes = fields * made->stride;
+    auto const stride = static_cast<std::size_t>(bytesEach);
+    std::size_t const bytes = fields * stride;
     Capabilities const can = capabilities();
     if (topics_[topic].reliable ? !can.reliable : !can.bestEffort) {
         throw EndpointError(version() + " has no transportation for '" + topics_[topic].name + "'");
@@ -241,7 +237,8 @@ std::size_t Mesh::addItem(TopicId topic, std::size_t fields, std::uint64_t bytes
     }
     auto const index = static_cast<std::uint32_t>(items_.size());
     if (index == kItemsMax) throw EndpointError("too many items");
-    made->frame.assign(sizeof(Header) + bytes, 0x5a);
+    made->shape = {shapeOf(fields, stride), fields, stride, sizeof(Header) + bytes};
+    made->frame.assign(made->shape.size, 0x5a);
     put32(made->frame.data(), static_cast<std::uint32_t>(bytes));
     put32(made->frame.data() + 4, kData + index);
     for (auto const& link : links_) {
@@ -250,16 +247,17 @@ std::size_t Mesh::addItem(TopicId topic, std::size_t fields, std::uint64_t bytes
         declare(*link, Frame::item, index, topics_[topic].name);
         if (link->out.size() > kBundle) write(*link);
     }
-    if (byLinks_ && made_.size() + made->frame.size() <= kMadeMax) {
-        made->at = made_.size();
-        made->size = made->frame.size();
-        made_.insert(made_.end(), made->frame.begin(), made->frame.end());
-        made->frame = Bytes();
-    }
+    sent_.push_back({nullptr, made->shape.number, htole32(kData + index)});
     items_.push_back(std::move(made));
     changed();
     settled_ = false;
     return index;
+}
+
+// The number of a shape, for which frames need not be compared.
+std::uint32_t Mesh::shapeOf(std::size_t fields, std::size_t stride) {
+    auto const next = static_cast<std::uint32_t>(Shape::kFirst + shapes_.size());
+    return shapes_.emplace(std::make_pair(fields, stride), next).first->second;
 }
 
 void Mesh::setTransport(std::size_t, bool) {
@@ -273,7 +271,7 @@ void Mesh::route(Link& to, std::string const& topic) {
         Item& one = *items_[i];
         if (topics_[one.topic].name != topic) continue;
         one.receivers.push_back(&to);
-        routed(one);
+        routed(i);
         declare(to, Frame::item, static_cast<std::uint32_t>(i), topic);
     }
     write(to);
@@ -291,15 +289,22 @@ void Mesh::settle() {
     }
     if (settled_) return;
     settled_ = true;
-    for (auto const& one : items_) routed(*one);
+    for (std::size_t i = 0; i < items_.size(); ++i) routed(i);
+}
+
+// The items of this topic, or all, are no longer for it.
+void Mesh::unroute(Link& from, std::string const* topic) {
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+        if (topic != nullptr && topics_[items_[i]->topic].name != *topic) continue;
+        auto& to = items_[i]->receivers;
+        to.erase(std::remove(to.begin(), to.end(), &from), to.end());
+        routed(i);
+    }
 }
 
 // ---- sending
 
-void Mesh::queue(Link& to, Bytes const& frame) {
-    to.out.copy(made_);
-    to.out.add(frame.data(), frame.size());
-}
+void Mesh::queue(Link& to, Bytes const& frame) { to.out.add(frame.data(), frame.size()); }
 
 void Mesh::ring(Link& to) {
     queue(to, frameOf(Frame::wake, ""));
@@ -309,8 +314,8 @@ void Mesh::ring(Link& to) {
 void Mesh::write(Link& to) {
     while (to.socket >= 0 && !to.out.empty()) {
         ++statistics_.systemCalls;
-        auto const next = to.out.front(made_);
-        long const n = sendNow(to.socket, next.first, next.second, MSG_NOSIGNAL | MSG_DONTWAIT);
+        long const n =
+            sendNow(to.socket, to.out.front(), to.out.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n > 0) to.out.leave(static_cast<std::size_t>(n));
         else if (errno == EAGAIN) return;
         else if (errno != EINTR) break;  // it has gone: reading says so
@@ -320,25 +325,21 @@ void Mesh::write(Link& to) {
 
 void Mesh::fill(std::size_t index, unsigned char const* bytes, std::size_t size) {
     Item& one = *items_[index];
-    // What is still to leave stays as it is.
-    for (Link* const to : one.receivers) to->out.copy(made_);
-    unsigned char* const frame = one.size != 0 ? made_.data() + one.at : one.frame.data();
-    std::memcpy(frame + sizeof(Header) + 8, bytes, std::min(size, one.stride - 8));
+    one.shape.number = sent_[index].shape = Shape::kOwn;
+    std::memcpy(one.frame.data() + sizeof(Header) + 8, bytes, std::min(size, one.shape.stride - 8));
 }
 
-void Mesh::sendOtherwise(Item& one, std::uint64_t stamp) {
+void Mesh::sendOtherwise(std::size_t index, std::uint64_t stamp) {
     if (!settled_) settle();
     ++statistics_.sent;
-    if (one.size != 0) {
-        for (Link* const to : one.receivers) to->out.free(made_, one.at);
-        one.stampAll(made_.data() + one.at, stamp);
-        for (Link* const to : one.receivers) to->out.extend(one.size);
-    } else {
-        one.stampAll(one.frame.data(), stamp);
-        if (!byLinks_ && !one.receivers.empty() && carryToAll(one.frame)) return;
-        for (Link* const to : one.receivers) {
-            if (to->socket >= 0) byLinks_ ? queue(*to, one.frame) : carry(*to, one.frame);
-        }
+    Item& one = *items_[index];
+    one.shape.stamp(one.frame.data(), stamp);
+    if (!byLinks_ && !one.receivers.empty() && carryToAll(one.frame)) return;
+    for (Link* const to : one.receivers) {
+        if (to->socket < 0) continue;
+        if (!byLinks_) carry(*to, one.frame);
+        else if (!to->out.again(one.shape.number, sent_[index].what, stamp))
+            to->out.add(one.frame, one.shape);
     }
     // One of them may leave while it is waited for.
     for (std::size_t i = 0; i < one.receivers.size(); ++i) {
@@ -543,14 +544,7 @@ void Mesh::handle(Link& from, std::uint32_t what, unsigned char const* bytes, st
         case Frame::unsubscribe:
             ++from.heard;
             from.wants.erase(name);
-            for (auto const& one : items_) {
-                if (topics_[one->topic].name != name) continue;
-                auto& to = one->receivers;
-                to.erase(std::remove(to.begin(), to.end(), &from), to.end());
-                routed(*one);
-            }
-            from.out.copy(made_);  // what is made from now on is not for it
-            return;
+            return unroute(from, &name);
         case Frame::item:
             if (size >= 4) takeItem(from, get32(bytes), name);
             return;
@@ -639,11 +633,7 @@ void Mesh::lose(Link& link) {
     changed();
     link.left = link.greeted = true;
     lost(link);
-    for (auto const& one : items_) {
-        auto& to = one->receivers;
-        to.erase(std::remove(to.begin(), to.end(), &link), to.end());
-        routed(*one);
-    }
+    unroute(link, nullptr);
     kept_.push_back({&link, Frame::lost, {}});
 }
 

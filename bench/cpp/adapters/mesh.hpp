@@ -9,6 +9,7 @@
 
 #include <endian.h>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -41,7 +42,7 @@ enum Frame : std::uint32_t {
 constexpr std::uint32_t kData = 16;
 
 // A link's data leave when so much is queued, at the latest with the next flush.
-constexpr std::size_t kBundle = 64 * 1024;
+constexpr std::size_t kBundle = 128 * 1024;
 // A longer frame comes from no member.
 constexpr std::uint32_t kFrameMax = 1u << 30;
 // What is read at once.
@@ -113,60 +114,69 @@ protected:
             return next;
         }
     };
-    // What is to be sent: bytes, whose memory stays, and behind them frames of items that lie one
-    // behind the other where they are made (`made`) and leave from there, so that sending all items
-    // in their order copies none.
+    // What frames have alike that differ in their item and in their stamps only. Those of an item
+    // whose values were filled are like no others'.
+    struct Shape {
+        static constexpr std::uint32_t kNone = 0, kOwn = 1, kFirst = 2;
+        std::uint32_t number = kNone;
+        std::size_t fields = 0, stride = 0, size = 0;  // the last of the whole frame
+
+        // Puts a stamp at the front of each field.
+        void stamp(unsigned char* frame, std::uint64_t stamp) const {
+            std::uint64_t const little = htole64(stamp);
+            unsigned char* to = frame + sizeof(Header);
+            std::memcpy(to, &little, sizeof little);
+            for (std::size_t f = 1; f < fields; ++f) {
+                to += stride;
+                std::memcpy(to, &little, sizeof little);
+            }
+        }
+    };
+    // What is to be sent: bytes, whose memory stays. Where frames of one shape lie one behind the
+    // other from its beginning, the next such are made of what they left there: a bundle of long
+    // messages takes no copy of their values, and no more memory than a bundle, however many items
+    // there are.
     class Outgoing {
     public:
-        bool empty() const { return ((filled_ ^ left_) | (begin_ ^ end_)) == 0; }
-        // But for what is made there is nothing.
-        bool plain() const { return filled_ == left_; }
-        std::size_t size() const { return filled_ - left_ + (end_ - begin_); }
-        // What leaves first.
-        std::pair<unsigned char const*, std::size_t> front(Bytes const& made) const {
-            if (filled_ != left_) return {bytes_.data() + left_, filled_ - left_};
-            return {made.data() + begin_, end_ - begin_};
-        }
+        bool empty() const { return filled_ == left_; }
+        std::size_t size() const { return filled_ - left_; }
+        unsigned char const* front() const { return bytes_.data() + left_; }  // leaves first
         void add(unsigned char const* bytes, std::size_t size) {
-            if (filled_ + size > bytes_.size()) bytes_.resize(2 * (filled_ + size));
+            std::size_t const needed = filled_ + size;
+            if (needed > bytes_.size()) bytes_.resize(std::max(needed, 2 * bytes_.size()));
             std::memcpy(bytes_.data() + filled_, bytes, size);
             filled_ += size;
+            laid_ = {};
+            end_ = 0;
         }
-        // What is made at `at` can come next without a copy.
-        bool follows(std::size_t at) {
-            if (at == end_) return true;
-            if (begin_ != end_) return false;
-            begin_ = end_ = at;
+        void add(Bytes const& frame, Shape const& shape) {
+            bool const next = filled_ == 0 || (shape.number == laid_.number && filled_ == end_);
+            add(frame.data(), frame.size());
+            if (!next || shape.number < Shape::kFirst) return;
+            laid_ = shape;
+            end_ = filled_;
+        }
+        // The same of an item's (as its header has it) where one of its shape lies; false: it is to
+        // be added.
+        bool again(std::uint32_t shape, std::uint32_t what, std::uint64_t stamp) {
+            if (shape != laid_.number || filled_ == end_) return false;
+            unsigned char* const frame = bytes_.data() + filled_;
+            filled_ += laid_.size;
+            std::memcpy(frame + 4, &what, sizeof what);
+            laid_.stamp(frame, stamp);
             return true;
         }
-        // The frame that is made at `at` may change: it is not to leave as it is now, or was
-        // copied.
-        void free(Bytes const& made, std::size_t at) {
-            if (at == end_) return;
-            copy(made);
-            begin_ = end_ = at;
+        void leave(std::size_t bytes) {
+            left_ += bytes;
+            if (left_ == filled_) clear();
         }
-        // Then it is added.
-        void extend(std::size_t size) { end_ += size; }
-        void copy(Bytes const& made) {
-            if (begin_ != end_) add(made.data() + begin_, end_ - begin_);
-            begin_ = end_;
-        }
-        // What is made at `at` is still to leave, and nothing else.
-        void rest(std::size_t at, std::size_t size) {
-            begin_ = at;
-            end_ = at + size;
-        }
-        void leave(std::size_t bytes) { (filled_ != left_ ? left_ : begin_) += bytes; }
-        void clear() {
-            filled_ = left_ = 0;
-            begin_ = end_;
-        }
+        void clear() { filled_ = left_ = 0; }
 
     private:
         Bytes bytes_;
         std::size_t filled_ = 0, left_ = 0;
-        std::size_t begin_ = 0, end_ = 0;  // of `made`
+        Shape laid_;           // of the frames that lie there,
+        std::size_t end_ = 0;  // up to here
     };
     struct Link {
         int socket = -1;
@@ -194,22 +204,15 @@ protected:
     // An item of this member, with its next frame.
     struct Item {
         TopicId topic;
-        std::size_t fields, stride;
-        Bytes frame;                   // where data travel the links: in `made_` instead
-        std::size_t at = 0, size = 0;  // there; 0: it is not
+        Shape shape;
+        Bytes frame;
         std::vector<Link*> receivers;
-        Link* only = nullptr;  // of these, if it is the only one and what is made there is settled
-
-        // Puts a stamp at the front of each field of a frame.
-        void stampAll(unsigned char* made, std::uint64_t stamp) const {
-            std::uint64_t const little = htole64(stamp);
-            unsigned char* to = made + sizeof(Header);
-            std::memcpy(to, &little, sizeof little);
-            for (std::size_t f = 1; f < fields; ++f) {
-                to += stride;
-                std::memcpy(to, &little, sizeof little);
-            }
-        }
+        Link* only = nullptr;  // of these, if it is the only one and data travel the links
+    };
+    // What of it sending by a link takes.
+    struct Sent {
+        Link* to;
+        std::uint32_t shape, what;  // the latter as its header has it
     };
 
     // What an adapter carries its own way: one frame to one receiver. The default is the link.
@@ -255,12 +258,15 @@ private:
     };
 
     // What is rare stands apart, so that what is usual needs no room on the stack.
-    [[gnu::noinline]] void sendOtherwise(Item& one, std::uint64_t stamp);
+    [[gnu::noinline]] void sendOtherwise(std::size_t index, std::uint64_t stamp);
     // Whoever receives it has changed, or has come to know it.
-    void routed(Item& one) {
-        bool const usual = settled_ && one.size != 0 && one.receivers.size() == 1;
-        one.only = usual ? one.receivers.front() : nullptr;
+    void routed(std::size_t index) {
+        Item& one = *items_[index];
+        bool const usual = settled_ && byLinks_ && one.receivers.size() == 1;
+        one.only = sent_[index].to = usual ? one.receivers.front() : nullptr;
     }
+    void unroute(Link& from, std::string const* topic);
+    std::uint32_t shapeOf(std::size_t fields, std::size_t stride);
     // Who exchanges data with this member may be another from now on.
     void changed() {
         partnerKnown_ = false;
@@ -321,7 +327,8 @@ private:
     std::set<TopicId> subscribed_;
     std::vector<std::size_t> discovered_;  // by topic
     std::vector<std::unique_ptr<Item>> items_;
-    Bytes made_;  // their next frames, one behind the other
+    std::vector<Sent> sent_;                                               // of each
+    std::map<std::pair<std::size_t, std::size_t>, std::uint32_t> shapes_;  // by fields and stride
     std::deque<Kept> kept_;
     std::uint64_t keptBytes_ = 0;
     std::vector<pollfd> watch_;

@@ -17,15 +17,13 @@ static inline bool notYet(unsigned& turn) {
     return true;
 }
 
-// Data of one receiver, in the order of the items.
+// Data of one receiver, of a shape that left before.
 void Mesh::send(std::size_t index, std::uint64_t stamp) {
-    Item& one = *items_[index];
-    Link* const to = one.only;
-    if (to == nullptr || !to->out.follows(one.at)) return sendOtherwise(one, stamp);
+    Sent const one = sent_[index];
+    if (one.to == nullptr || !one.to->out.again(one.shape, one.what, stamp))
+        return sendOtherwise(index, stamp);
     ++statistics_.sent;
-    one.stampAll(made_.data() + one.at, stamp);
-    to->out.extend(one.size);
-    if (to->out.size() >= kBundle) leave(*to);
+    if (one.to->out.size() >= kBundle) leave(*one.to);
 }
 
 // What is queued is a bundle.
@@ -156,25 +154,25 @@ inline bool Mesh::sendLone(Link& to, std::size_t index, std::uint64_t stamp) {
 
 // By one call; false: what is left of it is queued.
 inline bool Mesh::sendWhole(Link& to, Item& one, std::uint64_t stamp) {
-    unsigned char* const frame = made_.data() + one.at;
-    one.stampAll(frame, stamp);
-    long const n = sendNow(to.socket, frame, one.size, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (static_cast<std::size_t>(n) == one.size) return true;
+    unsigned char* const frame = one.frame.data();
+    std::size_t const size = one.shape.size;
+    one.shape.stamp(frame, stamp);
+    long const n = sendNow(to.socket, frame, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (static_cast<std::size_t>(n) == size) return true;
     auto const left = static_cast<std::size_t>(n > 0 ? n : 0);
-    to.out.rest(one.at + left, one.size - left);
+    to.out.add(frame + left, size - left);
     return false;
 }
 
 // What is queued for the only peer leaves by one call; false: not all of it.
 inline bool Mesh::writeLone() {
     Link& to = *lone_;
-    if (!to.out.plain() || !notYet(flushed_)) return false;
-    auto const next = to.out.front(made_);
+    if (!notYet(flushed_)) return false;
     ++statistics_.systemCalls;
-    long const n = sendNow(to.socket, next.first, next.second, MSG_NOSIGNAL | MSG_DONTWAIT);
+    long const n = sendNow(to.socket, to.out.front(), to.out.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n <= 0) return false;
     to.out.leave(static_cast<std::size_t>(n));
-    return static_cast<std::size_t>(n) == next.second;
+    return to.out.empty();
 }
 
 void Mesh::flush() {
