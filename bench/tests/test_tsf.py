@@ -9,6 +9,7 @@ import pytest
 from bad_tsf import BAD, GOOD
 
 from starling_bench import durations, plan
+from starling_bench.differences import too_few
 from starling_bench.errors import USAGE, BenchError
 from starling_bench.loops import together
 from starling_bench.rti import ADAPTERS, Starling
@@ -63,6 +64,9 @@ def test_the_demo_is_as_the_docs_say():
         assert {t.transport for t in of_kind} == {"reliable", "best_effort"}
         assert len({t.buffer_bytes for t in of_kind}) == 3
         assert all(t.samples > 1 for t in of_kind)
+    # Who runs it first is cautioned of nothing.
+    assert too_few(STUDY, demo.sequence, {}) is None
+    assert [c for spec in demo.sequence[0].execution[0].test for c in STUDY.cautions(spec)] == []
 
 
 def test_the_demo_may_be_run_again():
