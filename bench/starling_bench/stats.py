@@ -144,7 +144,9 @@ def sample(round_trips_ns: np.ndarray) -> dict[str, float | None]:
     }
 
 
-def percent(share: float, digits: int = 2) -> str:
-    """A share in words; only all of it is called 100 %."""
+def percent(share: float | None, digits: int = 2) -> str:
+    """A share in words; only all of it is called 100 %. None: it is not known."""
+    if share is None:
+        return "-"
     said = f"{share:.{digits}%}"
     return said if share >= 1 or not said.startswith("100") else f"{100 - 10**-digits:.{digits}f}%"

@@ -4,8 +4,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ... import byhand, planner, stats, transports
+from ... import byhand, planner, transports
 from ...commands import commands
+from ...stats import percent
 from ...store import Store
 from ...study import Study
 from . import fields, rows
@@ -55,8 +56,8 @@ class Range(Study):
         return rows.summarize(of, store, setting)
 
     def progress(self, row: dict) -> str:
-        share = "-" if row["in_budget"] is None else f"{stats.percent(row['in_budget'])} in budget"
-        return f"{row['sender']} → {row['receiver']} ({rows.label(row)}): {share}"
+        label, share = rows.label(row), percent(row["in_budget"])
+        return f"{row['sender']} → {row['receiver']} ({label}): {share} in budget"
 
     def show(self, console: Console, summaries: list[dict]) -> None:
         table = Table(title="Delivery times in ms", title_justify="left", box=box.SIMPLE_HEAD)
@@ -66,12 +67,11 @@ class Range(Study):
             table.add_column(head, justify="left" if head in heads[:3] else "right")
         for s in summaries:
             figures = (s[k] for k in ("min_ms", "p50_ms", "p99_ms", "max_ms"))
-            share = "-" if s["in_budget"] is None else stats.percent(s["in_budget"])
             table.add_row(
                 f"{s['sequence']}/{s['execution']} {s['test']}",
-                f"{s['sender']} → {s['receiver']}", rows.label(s), f"{s['budget_ms']:g}", share,
-                *("-" if v is None else f"{v:.3f}" for v in figures), f"{s['sent']:,}",
-                f"{s['lost']:,}",
+                f"{s['sender']} → {s['receiver']}", rows.label(s), f"{s['budget_ms']:g}",
+                percent(s["in_budget"]), *("-" if v is None else f"{v:.3f}" for v in figures),
+                f"{s['sent']:,}", f"{s['lost']:,}",
             )  # fmt: skip
         console.print(table)
 

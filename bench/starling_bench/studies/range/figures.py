@@ -5,23 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ... import (
-    clocks,
-    courses,
-    named,
-    parts,
-    phases,
-    report,
-    rti,
-    samples,
-    stats,
-    timers,
-    transports,
-)
+from ... import clocks, courses, named, parts, phases, report, rti, samples, timers, transports
 from ...cells import lost, ms
 from ...courses import Course
 from ...differences import on
 from ...drawing import Page, plots
+from ...stats import percent
 from ...store import Store
 from . import rows
 from .rows import label
@@ -70,10 +59,8 @@ def _verdict(store: Store, summaries: list[dict]) -> str:
     if wrong := transports.by_reliable_links(summaries):
         text += f" Not what its name says: {wrong}."
     if shares:
-        text += (
-            f" In budget: {stats.percent(min(shares))} in the worst flow, "
-            f"{stats.percent(float(np.mean(shares)))} on average."
-        )
+        text += f" In budget: {percent(min(shares))} in the worst flow, "
+        text += f"{percent(np.mean(shares))} on average."
     return report.verdict(store, text, bad=reliable > 0 or missed > 0 or bool(wrong))
 
 
@@ -117,7 +104,7 @@ def _table(summaries: list[dict]) -> str:
             "p99.9", "max", "ping", "LRC", "± clock"]  # fmt: skip
     lines = []
     for s in summaries:
-        share = "-" if s["in_budget"] is None else f"<b>{stats.percent(s['in_budget'])}</b>"
+        share = f"<b>{percent(s['in_budget'])}</b>"
         times = [_digits(s, s[f"{k}_ms"]) for k in ("min", "mean", "p50", "p90", "p99", "p999",
                                                     "max", "ping", "lrc")]  # fmt: skip
         bound = "one clock" if not s["bound_ms"] else f"{s['bound_ms']:.2g}"
