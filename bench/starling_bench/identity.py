@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import USAGE, BenchError, cannot
+from .outside import read_text
 
 SPACES = Path("/run/netns")  # where `ip netns` has its network namespaces
 VARIABLE = "BENCH_RUN_ID"
@@ -160,10 +161,22 @@ def _manager_of(pid: int) -> Manager | None:
     return None
 
 
+def _own_line() -> set[int]:
+    """This process and all above it."""
+    line = {os.getpid()}
+    above = os.getppid()
+    while above and above not in line:
+        line.add(above)
+        above = int((stat_of(above)[1:2] or ["0"])[0])
+    return line
+
+
 def orphans() -> Iterator[tuple[int, str]]:
-    """Processes whose manager is dead: process id and name."""
+    """Processes whose manager is dead: process id and name. Who asks is none, nor who asks through
+    it: a shell may have a dead run's id, to try by hand what that had started."""
+    own = _own_line()
     for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
+        if not entry.name.isdigit() or int(entry.name) in own:
             continue
         manager = _manager_of(int(entry.name))
         if manager and not manager.alive and started(int(entry.name)):
@@ -189,7 +202,7 @@ def left() -> Iterator[Path]:
 def _quiet(directory: Path) -> list[str]:
     """The services that bench-keep had stopped for this one."""
     with contextlib.suppress(OSError, ValueError):
-        return (directory / "quiet").read_text().split()
+        return read_text(directory / "quiet").split()
     return []
 
 
@@ -215,7 +228,14 @@ def _start_services(directory: Path) -> list[str]:
     """What bench-keep had stopped for a dead one runs again, but for what another run wants to be
     quiet, which starts it in the end."""
     told = []
-    for service in _quiet(directory):
+    try:
+        services = read_text(directory / "quiet").split()
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as e:
+        why = getattr(e, "strerror", None) or e
+        return [f"which services a dead manager had stopped can't be read ({why}): look which are"]
+    for service in services:
         with _turn():
             if any(service in _quiet(other) for other, dead in _directories() if not dead):
                 told.append(f"left service {service} to another run, which has it stopped")

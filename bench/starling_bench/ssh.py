@@ -20,6 +20,7 @@ from . import identity
 from .errors import UNREACHABLE, BenchError, cannot
 from .keeper import PROGRAM, Keeper, busy
 from .network import Host, Place
+from .outside import read_json, read_text
 
 _CONNECT_S = 15.0
 _COPY_S = 600.0
@@ -384,15 +385,26 @@ def clean() -> list[str]:
     told: list[str] = []
     for directory in identity.left():
         path = directory / identity.HOSTS
-        if path.exists():
-            told += asyncio.run(_clean_all(path))
+        if not path.exists():
+            continue
+        try:
+            noted = [(entry, Host(**entry["host"])) for entry in read_json(read_text(path))]
+            if not all(isinstance(e[key], str) for e, _ in noted for key in ("store", "run")):
+                raise ValueError("a store or a run is no text")
+        except (OSError, LookupError, TypeError, ValueError) as e:
+            why = (getattr(e, "strerror", None) or str(e)).splitlines()[0]
+            told.append(
+                f"what hosts a dead manager had can't be read from {path} ({why}): look there by "
+                f"hand, then remove {directory}"
+            )
+            continue
+        told += asyncio.run(_clean_all(path, noted))
     return told
 
 
-async def _clean_all(path: Path) -> list[str]:
+async def _clean_all(path: Path, noted: list[tuple[dict, Host]]) -> list[str]:
     told, left = [], []
-    for entry in _noted(path):
-        host = Host(**entry["host"])
+    for entry, host in noted:
         try:
             connection = await _connect(host)
             try:

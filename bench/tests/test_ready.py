@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from starling_bench import conduct, identity, plan
+from starling_bench import conduct, identity, plan, ssh
 from starling_bench.errors import BenchError
 from starling_bench.follow import Master, There, until_ready
 from starling_bench.hosts import Launcher
@@ -67,6 +67,34 @@ def test_processes_of_another_pid_namespace_are_nobodys_orphans():
         finally:
             child.kill()
             child.wait()
+
+
+def test_who_asks_with_a_dead_runs_id_is_no_orphan_nor_who_is_above_it():
+    """A federate's environment may be tried by hand, in a shell."""
+    env = dict(os.environ, BENCH_RUN_ID=f"{2**22}:1:{identity._namespace()}:x")
+    ask = "import os; from starling_bench import identity as i; o = dict(i.orphans()); print("
+    ask += "{os.getpid(), os.getppid()} & set(o))"
+    said = subprocess.check_output(["sh", "-c", '"$0" -c "$1"; true', sys.executable, ask], env=env)
+    assert said == b"set()\n"
+
+
+def test_what_a_dead_manager_left_of_hosts_and_services_may_be_damaged(tmp_path, monkeypatch):
+    monkeypatch.setattr(identity.tempfile, "gettempdir", lambda: str(tmp_path))
+    texts = ["{", "[{}]", '[{"host": 1}]', '[{"host": {"name": "h"}}]', "7", "[" * 100_000, None]
+    name = f"{identity._PREFIX}{2**22}-1-{identity._namespace()}-"
+    for n, text in enumerate(texts):
+        path = tmp_path / f"{name}{n}" / identity.HOSTS
+        path.parent.mkdir()
+        path.write_text(text) if text else os.mkfifo(path)
+    (tmp_path / f"{name}x").mkdir()
+    os.mkfifo(tmp_path / f"{name}x" / "quiet")
+    told = ssh.clean()
+    assert len(told) == len(texts) and all("look there by hand" in line for line in told)
+    monkeypatch.setattr(identity, "orphans", lambda: iter(()))
+    unread, removed = identity.clean()
+    assert "services a dead manager had stopped can't be read" in unread
+    assert removed == f"removed {tmp_path}/{name}x"
+    assert len(list(tmp_path.iterdir())) == len(texts)
 
 
 class Strange:
