@@ -140,7 +140,7 @@ class Master:
         other = sorted(
             name for name in before | now if before and before.get(name) != now.get(name)
         )
-        where = f"{self._sequence.name}/{self._execution.name}"
+        where = self.execution
         if other:
             what = f"{where}: {', '.join(other)} changed between its tests, as it was resumed"
             self.note(f"{what}: they are of two builds.")
@@ -205,6 +205,11 @@ class Master:
         for event in held:
             # What others do there meanwhile is not asked for.
             self._progress(self._keep(event | {"others_cpu": None}))
+
+    @property
+    def execution(self) -> str:
+        """Which it conducts."""
+        return f"{self._sequence.name}/{self._execution.name}"
 
     def note(self, text: str) -> None:
         """Something that a reader must know."""
@@ -351,6 +356,11 @@ class There:
 async def end(launcher: Launcher, there: There, hurry: bool) -> list[str]:
     """Ends all; who had to be ended."""
     ended = await launcher.end_all(hurry=hurry)
+    if launcher.left:
+        there.master.note(
+            f"{there.master.execution}: {', '.join(launcher.left)} could not be ended: what that "
+            "uses of the CPUs from then on disturbs as other programs do."
+        )
     await there.bring_rest()
     return ended
 

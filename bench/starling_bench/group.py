@@ -32,8 +32,11 @@ class Group:
     async def __aenter__(self) -> "Group":
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, kind: object, *_: object) -> None:
         await self._launcher.end_all(hurry=True)
+        if self._launcher.left and kind is None:
+            what = f"{', '.join(self._launcher.left)} could not be ended"
+            raise BenchError("STL-RUN-023", what, str(self._logs), "end that by hand, run again")
 
     async def start(
         self, role: str, command: list[str], at: At = HERE, **options: object

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import idle
 from .errors import USAGE, BenchError, advice, cannot
 from .identity import stat_of
 from .keeper import Distant, Keeper
@@ -156,6 +157,7 @@ class Launcher:
         self._program = program
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self.running: list[Running] = []
+        self.left: list[str] = []  # what of theirs could not be ended, in words
         self._keepers: list[Keeper] = []
         self._before = _children()
 
@@ -247,6 +249,7 @@ class Launcher:
         """
         alive = [r for r in self.running if r.returncode is None and r.keeper is None]
         away = [await keeper.end(hurry) for keeper in self._keepers]
+        self.left = [one for keeper in self._keepers for one in keeper.left]
         # What is stopped acts on SIGTERM only when it continues.
         for signals, patience in (((signal.SIGTERM, signal.SIGCONT), GRACE_S), (KILL, GRACE_S)):
             waits = [asyncio.ensure_future(r.process.wait()) for r in alive if r.returncode is None]
@@ -260,21 +263,28 @@ class Launcher:
         return [*(r.name for r in alive), *(name for names in away for name in names)]
 
     async def _end_orphans(self, hurry: bool) -> None:
-        """Inherited processes: they may end by themselves, then they are asked to, then killed."""
+        """Inherited processes: they may end by themselves, then they are asked to, then killed. Who
+        ends may leave others behind, which are inherited then: they get the same. Who stays all the
+        same is `left`, and is none of this run's any more."""
         stages: list[tuple[int, ...]] = [(signal.SIGTERM, signal.SIGCONT), KILL]
         if not hurry:
             stages.insert(0, ())
         for signals in stages:
-            for pid in self._inherited():
-                _signal(os.kill, pid, *signals)
+            asked: set[int] = set()
             deadline = time.monotonic() + GRACE_S
             while orphans := self._inherited():
                 for pid in orphans:
+                    # Until it is waited for no other process has its number.
                     with contextlib.suppress(ChildProcessError):
-                        os.waitpid(pid, os.WNOHANG)
+                        if os.waitpid(pid, os.WNOHANG)[0] == 0 and pid not in asked:
+                            _signal(os.kill, pid, *signals)
+                asked |= orphans
                 if time.monotonic() > deadline:
                     break
                 await asyncio.sleep(0.05)
+        stay = sorted(self._inherited())
+        idle.disown(stay)
+        self.left += [f"process {pid} ('{_name(pid)}')" for pid in stay]
 
     def _inherited(self) -> set[int]:
         """Children that this launcher did not start."""
@@ -297,7 +307,8 @@ def _no_start(name: str, command: list[str], error: OSError) -> BenchError:
 
 def _signal(send: Callable[[int, int], None], pid: int, *signals: int) -> None:
     for number in signals:
-        with contextlib.suppress(ProcessLookupError):
+        # It may have made itself another user's.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
             send(pid, number)
 
 

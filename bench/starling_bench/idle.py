@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,11 +52,19 @@ def read() -> Reading:
         user, nice, system, idle, iowait, irq, softirq, steal = map(int, counts[:8])
         used = user + nice + system + irq + softirq + steal
         found[name[3:]] = used + idle + iowait, used
-    own = sum(map(_ticks, _family(os.getpid())))
+    own = sum(map(_ticks, _family(os.getpid(), _strangers)))
     return Reading(*found.pop(""), own, {int(number): of for number, of in found.items()})
 
 
-def _family(pid: int) -> list[int]:
+_strangers: set[int] = set()
+
+
+def disown(pids: Iterable[int]) -> None:
+    """Children of this process that could not be ended: what they use is others' from now on."""
+    _strangers.update(pids)
+
+
+def _family(pid: int, without: Collection[int] = ()) -> list[int]:
     """A process and all below it. Those that a federate leaves behind are below the manager."""
     family = [pid]
     for member in family:
@@ -66,7 +74,8 @@ def _family(pid: int) -> list[int]:
             continue  # It has just ended.
         for task in tasks:
             with contextlib.suppress(OSError):
-                family += map(int, (task / "children").read_text().split())
+                below = map(int, (task / "children").read_text().split())
+                family += (one for one in below if one not in without)
     return family
 
 

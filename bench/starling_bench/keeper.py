@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from .errors import USAGE, BenchError
+from .outside import line_of
 
 PROGRAM = "bench-keep"
 LINE_MAX = 1 << 20  # bytes of what it is told (cpp/keep/keep.cpp)
@@ -63,6 +64,7 @@ class Keeper:
         self.title = title
         self.directory = ""  # on that host, removed in the end
         self.cleaned: list[str] = []  # what dead keepers had left there
+        self.left: list[str] = []
         self.lost = False
         self.on_loss: Callable[[BenchError], None] = lambda _: None
         self._writer = writer
@@ -114,10 +116,12 @@ class Keeper:
         return self._processes[name]
 
     async def end(self, hurry: bool) -> list[str]:
-        """Ends all; who had to be ended. Nothing if the connection is lost: then it does so of
-        itself."""
+        """Ends all; who had to be ended, and `left` is what could not be. Nothing if the connection
+        is lost: then it does so of itself."""
         with contextlib.suppress(BenchError):
-            return (await self.ask("end", hurry=hurry))["ended"]
+            told = await self.ask("end", hurry=hurry)
+            self.left = [f"{line_of(one)} of {self.title}" for one in told.get("left", [])]
+            return told["ended"]
         return []
 
     async def clock(self) -> tuple[float, float]:

@@ -1,9 +1,11 @@
 """When a server is ready, whose processes are cleaned, and what is told of what can't be kept."""
 
 import asyncio
+import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import types
@@ -11,13 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from starling_bench import conduct, identity, plan, ssh
+from starling_bench import conduct, hosts, identity, idle, plan, ssh
 from starling_bench.errors import BenchError
 from starling_bench.follow import Master, There, until_ready
 from starling_bench.hosts import Launcher
 from starling_bench.rti import Prepared
 from starling_bench.store import Store
 from starling_bench.studies.rtibm import STUDY
+
+BMFED = os.environ.get("BMFED")
 
 
 async def _nothing() -> None:
@@ -95,6 +99,85 @@ def test_what_a_dead_manager_left_of_hosts_and_services_may_be_damaged(tmp_path,
     assert "services a dead manager had stopped can't be read" in unread
     assert removed == f"removed {tmp_path}/{name}x"
     assert len(list(tmp_path.iterdir())) == len(texts)
+
+
+# A daemon with its helpers, each level in a shell that does not end with its parent.
+TREE = """sh -c 'sh -c "sh -c \\"sleep 600; true\\"; true"; true' & echo"""
+
+
+def below(mark: str) -> set[int]:
+    """Processes that have this in their environment."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes():
+                found.add(int(entry.name))
+    return found
+
+
+def ended(tmp_path: Path) -> Launcher:
+    """Who has ended what a process left that has itself ended."""
+    launcher = Launcher("bmfed")
+
+    async def run() -> None:
+        env = dict(os.environ, MARK=str(tmp_path))
+        one = await launcher.start("a", ["sh", "-c", TREE], tmp_path / "a.log", env, tmp_path)
+        await one.process.wait()
+        while len(below(str(tmp_path))) < 4:
+            await asyncio.sleep(0)
+        await launcher.end_all(hurry=True)
+
+    asyncio.run(run())
+    return launcher
+
+
+def test_of_what_a_process_leaves_running_all_levels_are_ended(tmp_path):
+    assert ended(tmp_path).left == [] and below(str(tmp_path)) == set()
+
+
+def test_what_can_not_be_ended_is_told_and_is_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(hosts, "_signal", lambda *_: None)
+    monkeypatch.setattr(hosts, "GRACE_S", 0.0)
+    pids = below(str(tmp_path))
+    try:
+        left = ended(tmp_path).left
+        pids = below(str(tmp_path))
+        (said,) = left
+        assert said.endswith("('sh')") and int(said.split()[1]) in pids and len(pids) == 4
+        me = os.getpid()
+        assert pids <= set(idle._family(me)) and not pids & set(idle._family(me, idle._strangers))
+    finally:
+        idle._strangers.clear()
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        while below(str(tmp_path)):
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(-1, os.WNOHANG)
+
+
+KEEP = BMFED and Path(BMFED).with_name("bench-keep")
+
+
+@pytest.mark.skipif(not KEEP, reason="BMFED is not set")
+def test_a_keeper_ends_all_levels_too(tmp_path):
+    with subprocess.Popen(
+        [KEEP], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=1
+    ) as keeper:
+
+        def ask(**what: object) -> dict:
+            keeper.stdin.write(json.dumps(what) + "\n")
+            return json.loads(keeper.stdout.readline())
+
+        keeper.stdout.readline()
+        ask(do="start", name="a", command=["sh", "-c", TREE], env={"MARK": str(tmp_path)},
+            cwd=str(tmp_path), log=str(tmp_path / "a.log"), cpus=[])  # fmt: skip
+        while json.loads(keeper.stdout.readline()) != {"gone": "a", "code": 0}:
+            pass
+        while len(below(str(tmp_path))) < 4:
+            pass
+        assert ask(do="end", hurry=True) == {"ended": [], "left": []}
+        assert below(str(tmp_path)) == set()
+        keeper.stdin.close()
 
 
 class Strange:

@@ -5,7 +5,7 @@
 // sleeps.
 //
 //   {"do": "start", "name":, "command": [], "env": {}, "cwd":, "log":, "cpus": []}
-//   {"do": "end", "hurry":}            ends all; "ended": who had to be
+//   {"do": "end", "hurry":}            ends all; "ended": who had to be; "left": what stays
 //   {"do": "quiet", "services": []}    stops these services until the end
 //   {"do": "look", "s":}, {"do": "clock"}, {"do": "listens", "name":, "port":}, {"do": "stopped"}
 //
@@ -30,6 +30,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
@@ -125,7 +126,10 @@ private:
     Json answer(Json const& asked) {
         std::string const what = asked.at("do");
         if (what == "start") return start(asked);
-        if (what == "end") return {{"ended", endAll(asked.at("hurry"))}};
+        if (what == "end") {
+            auto const ended = endAll(asked.at("hurry"));
+            return {{"ended", ended}, {"left", left()}};
+        }
         if (what == "quiet") return quiet(asked.at("services"));
         if (what == "look") return bench::lookAround(asked.at("s"), directory_);
         if (what == "stopped") return {{"stopped", stopped()}};
@@ -236,12 +240,28 @@ private:
         std::vector<std::vector<int>> stages = {{SIGTERM, SIGCONT}, {SIGKILL}};
         if (!hurry) stages.insert(stages.begin(), std::vector<int>{});
         for (auto const& numbers : stages) {
-            for (int const pid : bench::childrenOf(::getpid())) {
-                for (int const number : numbers) ::kill(pid, number);
-            }
-            wait([] { return bench::childrenOf(::getpid()).empty(); });
+            // Who ends may leave others behind, which are children of this one then.
+            std::set<int> asked;
+            wait([&] {
+                auto const there = bench::childrenOf(::getpid());
+                for (int const pid : there) {
+                    if (!asked.insert(pid).second) continue;
+                    for (int const number : numbers) ::kill(pid, number);
+                }
+                return there.empty();
+            });
         }
         return had;
+    }
+    // What could not be ended, in words.
+    static std::vector<std::string> left() {
+        std::vector<std::string> found;
+        for (int const pid : bench::childrenOf(::getpid())) {
+            std::string const number = std::to_string(pid);
+            found.push_back("process " + number + " ('" +
+                            bench::textOf("/proc/" + number + "/comm") + "')");
+        }
+        return found;
     }
     template <typename Done>
     void wait(Done const& done) {
@@ -285,12 +305,23 @@ private:
             cleaned_.push_back("ended keeper " + std::to_string(pid));
         }
     }
+    // This process and all above it: they may have been told a dead keeper's id.
+    static std::set<int> ownLine() {
+        std::set<int> line;
+        for (int pid = ::getpid(); pid > 0 && line.insert(pid).second;) {
+            auto const stat = bench::statOf(pid);
+            pid = stat.size() > 1 ? std::atoi(stat[1].c_str()) : 0;
+        }
+        return line;
+    }
     void clean() {
+        auto const own = ownLine();
         for (int const number : {SIGTERM, SIGKILL}) {
             std::vector<std::pair<int, std::string>> found;
             for (int const pid : bench::everyProcess()) {
                 std::string const id = bench::variableOf(pid, kRun);
-                if (!id.empty() && !bench::alive(id, ':') && !bench::startOf(pid).empty()) {
+                if (own.count(pid) == 0 && !id.empty() && !bench::alive(id, ':') &&
+                    !bench::startOf(pid).empty()) {
                     found.emplace_back(pid, bench::startOf(pid));
                 }
             }
