@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import idle, network, ssh
 from .errors import FAILED, UNREACHABLE, BenchError
-from .hosts import GRACE_S, SERVICES, Launcher, Running
+from .hosts import FOREGROUND, GRACE_S, SERVER, SERVICES, Launcher, Running
 from .outside import line_of, open_file
 from .pipe import ControlPipe
 from .rti import Prepared, check_loaded, check_told, is_an_rtis
@@ -426,6 +426,8 @@ async def _death(first: Running, launcher: Launcher, there: There) -> BenchError
         words, do = culprit.last_words()
         if words:
             what += f": {words}"
+    if culprit.returncode == 0 and culprit.name == SERVER:
+        do = FOREGROUND
     code = UNREACHABLE if culprit.returncode == UNREACHABLE else FAILED
     return BenchError("STL-RUN-003", what, str(culprit.log), do or "read that log", code)
 
@@ -450,7 +452,7 @@ async def until_ready(server: Running, rti: Prepared, timeout_s: float, there: T
     async def lacking() -> str:
         """What of that is not so yet."""
         await there.bring_home()
-        if rti.server_ready and rti.server_ready.encode() not in server.said():
+        if rti.server_ready and not server.has_said(rti.server_ready.encode()):
             return f"its log does not say {rti.server_ready!r}"
         if port is not None and not await server.listens(port):
             return f"it does not listen at port {port}"
@@ -464,7 +466,8 @@ async def until_ready(server: Running, rti: Prepared, timeout_s: float, there: T
             else:
                 what = f"did not get ready within {timeout_s:g} s (join_timeout_s): {lacks}"
                 what += f"; it said last: {words}" if words else "; it has said nothing"
-            ask = f"is port {port} in use by another process?" if port else "read that log"
-            what = f"the RTI's server {what}"
-            raise BenchError("STL-RTI-004", what, str(server.log), do or ask)
+            # What it says itself of its end is in its log.
+            in_use = f"is port {port} in use by another process?" if port else ""
+            do = do or {None: in_use, 0: FOREGROUND}.get(server.returncode) or "read that log"
+            raise BenchError("STL-RTI-004", f"the RTI's server {what}", str(server.log), do)
         await asyncio.sleep(0.05)

@@ -20,6 +20,7 @@ from . import idle
 from .errors import USAGE, BenchError, advice, cannot
 from .identity import stat_of
 from .keeper import Distant, Keeper
+from .outside import open_file
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -31,6 +32,10 @@ LINK = "link-emulator"  # that of the links between hosts
 CAPTURE = "capture"  # that of the packets of a host
 SERVICES = (SERVER, LINK, CAPTURE)  # what serves federates as long as they run
 KILL = (signal.SIGKILL,)
+# Of a log: what is read of it at once, what of its end is looked at for last words, and the
+# characters of a line that are quoted.
+_LOOK_BYTES, _WORDS_BYTES, _WORDS_MAX = 1 << 22, 1 << 16, 1000
+FOREGROUND = "let it stay in the foreground: who goes into the background can't be followed"
 
 
 def _begin(cpus: list[int] | None, space: Path | None, manager: int) -> None:
@@ -92,6 +97,8 @@ class Running:
     log: Path
     keeper: Keeper | None = None  # on another host: who watches it there
     begun: int = 0  # where in the log its own words begin
+    # The sign that was looked for, where the next look begins, whether it was found.
+    _looked: tuple[tuple[bytes, int] | None, int, bool] = (None, 0, False)
 
     @property
     def title(self) -> str:
@@ -111,9 +118,29 @@ class Running:
             return f"was ended by {_name_of(-code)}"
         return f"ended with exit code {code}"
 
-    def said(self) -> bytes:
-        """What its log has of it: what stands before is of an earlier try, or the command."""
-        return self.log.read_bytes()[self.begun :] if self.log.exists() else b""
+    def said(self, at: int = 0) -> bytes:
+        """What its log has of it, from there on, but no more than is read at once: what stands
+        before is of an earlier try, or the command. b"": there is none, or it is no file."""
+        with contextlib.suppress(OSError), open_file(self.log) as file:
+            file.seek(max(at, self.begun))
+            return file.read(_LOOK_BYTES)
+        return b""
+
+    def has_said(self, sign: bytes, line: bool = False) -> bool:
+        """Its log has this sign, as a line of its own if so. Only what is new since it was last
+        asked is looked at, and so much of it that nothing else waits for long."""
+        if line:
+            sign = b"\n" + sign + b"\n"
+        of, at, found = self._looked
+        if of != (sign, self.begun):
+            at, found = self.begun, False
+        if not found:
+            said = self.said(at)
+            # Its own words begin a line.
+            found = sign in (b"\n" + said if line and at == self.begun else said)
+            at = max(at, at + len(said) - len(sign) + 1)
+        self._looked = (sign, self.begun), at, found
+        return found
 
     async def listens(self, port: int) -> bool:
         """It, or a process below it, listens at this TCP port itself."""
@@ -123,9 +150,10 @@ class Running:
 
     def last_words(self) -> tuple[str, str]:
         """What its log says last, and what that says to do."""
-        lines: list[str] = []
+        text = b""
         with contextlib.suppress(OSError):
-            lines = [line for line in self.said().decode(errors="replace").splitlines() if line]
+            text = self.said(self.log.stat().st_size - _WORDS_BYTES)
+        lines = [line[:_WORDS_MAX] for line in text.decode(errors="replace").splitlines() if line]
         heads = [i for i, line in enumerate(lines) if not line[0].isspace()]
         said = [i for i in heads if lines[i].startswith(f"{self.program}:")]
         if not heads:

@@ -315,7 +315,7 @@ async def _capture(
 async def _ready(one: Running, do: str) -> None:
     """Until it has said so."""
     deadline = asyncio.get_running_loop().time() + _READY_S
-    while b"ready" not in one.said().splitlines():
+    while not one.has_said(b"ready", line=True):
         if one.returncode is not None or asyncio.get_running_loop().time() > deadline:
             what = f"{one.title} {one.fate()}: {one.last_words()[0]}"
             raise BenchError("STL-NET-004", what, str(one.log), do)

@@ -109,7 +109,7 @@ async def _gre(
         one = await launcher.start(
             LINK, command, log, dict(os.environ), logs, space=SPACES / site.space
         )
-        await _until(lambda one=one: b"ready" in one.said().splitlines(), one)
+        await _until(lambda one=one: one.has_said(b"ready", line=True), one)
 
 
 async def _both(sites: list[Site], inside: list[str], tool: Tool, *more) -> None:

@@ -59,6 +59,53 @@ def test_a_server_that_does_not_listen_is_told_with_its_port(tmp_path):
     assert told.value.do == "is port 15164 in use by another process?"
 
 
+@pytest.mark.parametrize(
+    ("does", "fate", "do"),
+    [
+        ("sleep 600 &", "ended with exit code 0", "let it stay in the foreground"),
+        ("echo fatal: no licence; exit 1", "code 1: fatal: no licence", "read that log"),
+        ("exec sleep 600", "did not get ready within", "is port 15164 in use by another process?"),
+    ],
+)
+def test_a_server_that_does_not_get_ready_is_told_by_what_it_did(tmp_path, does, fate, do):
+    async def waits() -> None:
+        launcher = Launcher("bmfed")
+        log = tmp_path / "rti-server.log"
+        server = await launcher.start("rti-server", ["sh", "-c", does], log, {}, tmp_path)
+        try:
+            there = types.SimpleNamespace(bring_home=_nothing)
+            # It ends of itself, or never does.
+            limit_s = 0.1 if "within" in fate else 60
+            await until_ready(server, Prepared({}, "", ["x"], "ready", 15164), limit_s, there)
+        finally:
+            await launcher.end_all(hurry=True)
+
+    with pytest.raises(BenchError, match=fate) as told:
+        asyncio.run(waits())
+    assert told.value.do.startswith(do)
+
+
+def test_a_log_is_read_once_and_of_its_end_only_so_much(tmp_path, monkeypatch):
+    monkeypatch.setattr(hosts, "_LOOK_BYTES", 1000)
+    log = tmp_path / "a.log"
+    log.write_bytes(b"x" * 1998)  # the sign lies between two looks
+    one = hosts.Running("a", "bmfed", types.SimpleNamespace(returncode=1), log)
+    sizes = []
+    said = hosts.Running.said
+    monkeypatch.setattr(
+        hosts.Running, "said", lambda self, at: sizes.append(len(t := said(self, at))) or t
+    )
+    looks = [one.has_said(b"ready") for _ in range(4)]
+    with log.open("ab") as more:
+        more.write(b"ready")
+    assert [*looks, one.has_said(b"ready"), one.has_said(b"ready")] == [False] * 4 + [True] * 2
+    assert sizes == [1000, 1000, 6, 4, 9]  # with what may be the sign's beginning
+    monkeypatch.setattr(hosts, "_LOOK_BYTES", 1 << 22)
+    log.write_bytes(b"bmfed: an old word\n" + b"y\n" * 40_000 + b"z" * 5000 + b"\n")
+    assert one.last_words() == ("z" * 1000, "")
+    assert sizes[-1] == 1 << 16
+
+
 def test_processes_of_another_pid_namespace_are_nobodys_orphans():
     dead = f"{2**22}:1"  # no process has so large a number
     for namespace, found in ((identity._namespace(), True), ("1", False)):
