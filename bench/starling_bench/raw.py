@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from .errors import BenchError, cannot
-from .outside import open_file
+from .outside import line_of, open_file
 
 # In the count of a block that is not its sample's last.
 _MORE = 1 << 31
+_WHY_MAX = 500  # characters of what a library says
 
 
 def path_of(directory: Path, test: int, pair: int) -> Path:
@@ -66,6 +67,19 @@ class Tail:
         return self._found.pop(sample, None)
 
 
+def check(ns: np.ndarray, sample: int, path: Path) -> np.ndarray:
+    """A sample's round trips; BenchError if one of them can't be."""
+    strange = ns[~(np.isfinite(ns) & (ns >= 0))]
+    if len(strange):
+        raise _damaged(f"sample {sample} has a round trip of {strange[0]:g} ns", path)
+    return ns
+
+
+def _damaged(what: str, path: Path) -> BenchError:
+    do = "take it from a copy of the run, or run again"
+    return BenchError("STL-OUT-007", what, str(path), do)
+
+
 def _samples(path: Path) -> dict[int, np.ndarray]:
     with open_file(path) as file:
         return _parsed(np.fromfile(file, dtype="<u4"))[0]
@@ -96,10 +110,15 @@ def _unpacked(path: Path) -> dict[int, np.ndarray]:
             # and ends the process if it lets go of it while that exits.
             found = parquet.ParquetFile(file, pre_buffer=False).read(use_threads=False)
             table = found.select(_schema().names).cast(_schema())
-    except (pyarrow.ArrowInvalid, KeyError) as e:
-        raise BenchError(
-            "STL-OUT-007", f"this is no table of round trips: {e}", str(path)
-        ) from None
+    except (pyarrow.ArrowException, KeyError, OSError) as e:
+        if getattr(e, "errno", None):
+            raise  # it is the system's, not of what stands there
+        why = line_of(str(e))[:_WHY_MAX]
+        raise _damaged(f"this is no table of round trips: {why}", path) from None
+    if lacking := [name for name in table.column_names if table[name].null_count]:
+        raise _damaged(
+            f"this is no table of round trips: a value of '{lacking[0]}' is missing", path
+        )
     numbers, ns = table["sample"].to_numpy(), table["ns"].to_numpy()
     if not len(numbers):
         return {}

@@ -374,9 +374,21 @@ class Store:
         key = (of["sequence"], of["execution"], of["test"], of["pair"])
         trips = []
         for execution, completed in self._of_rows(self._completed).get(key, {}).items():
-            found = self.raw(of["sequence"], execution, of["test"], of["pair"])
-            trips += [found[s] for s in sorted(completed) if s in found]
+            at = (key[0], execution, *key[2:])
+            try:
+                found = self.raw(*at)
+                path = self.raw_path(*at)
+                trips += [raw.check(found[s], s, path) for s in sorted(completed) if s in found]
+            except BenchError as e:
+                if e.code not in _NOT_WHOLE:
+                    raise
+                self._leave_out(at, e, *sorted(completed))
         return trips
+
+    def _leave_out(self, at: tuple, why: BenchError, *samples: int) -> None:
+        where = f"{at[0]}/{at[1]}, test {at[2]}, pair {at[3]}"
+        known = self._left_out.setdefault((where, why.what), [])
+        known += [sample for sample in samples if sample not in known]
 
     def _tests(self) -> Iterator[tuple[str, str, int, int]]:
         """Of each row its test and pair, as summaries name them."""
@@ -429,15 +441,15 @@ class Store:
         """Those of one sample, of what was found of its test; BenchError if one is
         missing that was not counted as such."""
         mine = found.get(row["sample"], np.empty(0))
+        path = self.raw_path(row["sequence"], row["execution"], row["test"], row["pair"])
         if len(mine) + (row.get("unrecorded") or 0) != row["received"]:
             raise BenchError(
                 "STL-RUN-009",
                 f"sample {row['sample']} of test {row['test']} has {row['received']} "
                 f"round trips, but {len(mine)} are saved",
-                str(self.raw_path(row["sequence"], row["execution"], row["test"], row["pair"])),
-                "read the federates' logs there",
-            )
-        return mine
+                str(path), "read the federates' logs there",
+            )  # fmt: skip
+        return raw.check(mine, row["sample"], path)
 
     def pack(self) -> None:
         """Round trips that a dead manager left as they were written become tables; where nothing
@@ -463,8 +475,7 @@ class Store:
                 if e.code not in _NOT_WHOLE:
                     raise
                 first = first or e
-                where = f"{here[0]}/{here[1]}, test {here[2]}, pair {here[3]}"
-                self._left_out.setdefault((where, e.what), []).append(row["sample"])
+                self._leave_out(here, e, row["sample"])
                 continue
             whole = whole or any(value is not None for value in made.values())
             row |= made

@@ -130,6 +130,7 @@ def compare(study: Study, one: Path, other: Path, table: bool = False) -> int:
     runs, stores = {}, {}
     for directory in (one, other):
         store = stores[str(directory)] = Store.load(directory, study)
+        store.recompute()  # as in a report
         runs[str(directory)] = store.samples(), store.summaries()
     found = between_runs(study, runs)
     if not found:

@@ -2,12 +2,17 @@
 
 import errno
 import json
+import math
 import os
+import shutil
+from pathlib import Path
 
 import numpy as np
+import pyarrow
 import pytest
+from pyarrow import parquet
 
-from starling_bench import every_value, hosts
+from starling_bench import every_value, hosts, raw, stats, telling
 from starling_bench.errors import BenchError, cannot
 from starling_bench.store import Store
 from starling_bench.studies.rtibm import STUDY, rows
@@ -132,3 +137,84 @@ def test_too_many_open_files_are_told_as_such():
     assert "ulimit -n" in cannot("go on", error).do
     assert "ulimit -n" in hosts._no_start("a", ["x"], error).do
     assert "build it" in hosts._no_start("a", ["x"], OSError(errno.ENOENT, "none")).do
+
+
+def with_trips(tmp_path, count: int = 4) -> tuple[Store, Path]:
+    """A run of two samples with round trips, and their table."""
+    store = Store.create(tmp_path / "out", STUDY, dict(GIVEN))
+    tests = {"1": {"samples": 2, "pairs": None, "mode_tolerance_ms": 0.005}}
+    store.begin("s", "e", adapter="tcp", tests=tests, pairs=1, state="done", message="")
+    path = store.raw_path("s", "e", 1, 1)
+    path.parent.mkdir(parents=True)
+    with path.open("wb") as file:
+        for sample in (1, 2):
+            head = np.array([sample, count], dtype="<u4").tobytes()
+            file.write(head + np.full(count, 2e4 + sample, "<f4").tobytes())
+    raw.pack(path.parent)
+    found = raw.read(path)
+    for sample in (1, 2):
+        row = dict.fromkeys(rows.COLUMNS.names, 0) | dict.fromkeys(rows.COLUMNS.texts, "x")
+        row |= {"sequence": "s", "execution": "e", "test": 1, "pair": 1, "sample": sample,
+                "kind": "RTOL", "transport": "reliable", "sent": count, "received": count,
+                "rate_hz": 1e4, "updates": count}  # fmt: skip
+        store.keep(row | stats.sample(found[sample]))
+    store.save()
+    return store, path.with_suffix(".parquet")
+
+
+@pytest.mark.parametrize("kind", [".raw", ".parquet"])
+def test_round_trips_are_not_waited_for_at_a_pipe(tmp_path, kind):
+    path = raw.path_of(tmp_path, 1, 1)
+    os.mkfifo(path.with_suffix(kind))
+    looks = [lambda: raw.read(path)]
+    if kind == ".raw":
+        looks += [lambda: raw.pack(tmp_path), lambda: raw.Tail(path).take(1)]
+    for look in looks:
+        with pytest.raises(BenchError, match="it is no regular file") as told:
+            look()
+        assert told.value.code == "STL-OUT-001"
+
+
+def _ns(value: float | None):
+    def change(table):
+        ns = table["ns"].to_pylist()
+        return pyarrow.table({"sample": table["sample"],
+                              "ns": pyarrow.array([value, *ns[1:]], pyarrow.float32())})  # fmt: skip
+
+    return change
+
+
+TABLES = {
+    "without samples": lambda t: t.select(["ns"]), "without values": lambda t: t.select(["sample"]),
+    "of lists": lambda t: pyarrow.table({"sample": t["sample"], "ns": [[1.0]] * len(t)}),
+    "of texts": lambda t: pyarrow.table({"sample": t["sample"], "ns": ["x"] * len(t)}),
+    "of negative samples": lambda t: pyarrow.table({"sample": [-1] * len(t), "ns": t["ns"]}),
+    "a null": _ns(None), "no number": _ns(math.nan), "endless": _ns(math.inf),
+    "negative": _ns(-1e9),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", [*TABLES, "cut"])
+def test_a_damaged_table_of_round_trips_is_told_and_ends_nothing_else(tmp_path, how, capsys):
+    store, path = with_trips(tmp_path)
+    store.close()
+    shutil.copytree(tmp_path / "out", tmp_path / "good")
+    if how == "cut":
+        path.write_bytes(path.read_bytes()[:-40])
+    else:
+        parquet.write_table(TABLES[how](parquet.read_table(path)), path)
+    for look in (Store.summaries, Store.recompute):  # as `resume` and `report` do
+        store = Store.load(tmp_path / "out", STUDY)
+        try:
+            look(store)
+        except BenchError as e:  # nothing is left of any
+            assert e.code == "STL-OUT-007" and e.where == str(path) and e.do
+        else:
+            (note,) = store.warnings()
+            assert "test 1, pair 1: sample 1" in note and "is in no figure: " in note
+    try:
+        telling.compare(STUDY, tmp_path / "good", tmp_path / "out")
+    except BenchError as e:
+        assert e.code == "STL-OUT-007" and e.do
+    else:
+        assert "sample 1 is in no figure" in capsys.readouterr().err
