@@ -11,6 +11,7 @@ from .attempt import Attempt, clean, conclude
 from .console import console_for, guarded
 from .durations import TESTS_MAX
 from .errors import OK
+from .fields import SCALE_MAX
 from .sequences import schema
 from .store import Store
 from .study import Study
@@ -42,7 +43,8 @@ ProgressS = Annotated[
 ]
 Long = Annotated[bool, typer.Option(help="Also more than 10,000 tests, or 24 h.")]
 Scale = Annotated[
-    float, typer.Option(min=0.001, help="So many times as large a run.", callback=_finite)
+    float,
+    typer.Option(min=0.001, max=SCALE_MAX, help="So many times as large a run.", callback=_finite),
 ]
 
 

@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]*[A-Za-z0-9_-][A-Za-z0-9_.-]*$")]
 # Programs take no more of anything.
 MANY = 1 << 40
+# So many times as large is no run.
+SCALE_MAX = 1e9
 Seconds = Annotated[float, Field(gt=0, le=1e8, allow_inf_nan=False)]
 Positive = Annotated[int, Field(ge=1, le=MANY)]
 

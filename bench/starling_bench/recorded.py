@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import USAGE, BenchError
+from .fields import SCALE_MAX
 
 # Also the name of a folder, which is below the run's.
 _Name = Annotated[str, Field(pattern=r"^[^/\x00]+$")]
@@ -19,8 +20,13 @@ class _Lax(BaseModel):
 
 
 class _Test(_Lax):
-    samples: int = 0
-    pairs: int | None = None
+    samples: Annotated[int, Field(ge=0)] = 0
+    pairs: Annotated[int, Field(ge=1)] | None = None
+    mode_tolerance_ms: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.005
+    instances: int = 0
+    outstanding_max: int = 0
+    tick_min_s: float = 0
+    tick_max_s: float = 0
 
 
 class _Way(_Lax):
@@ -74,8 +80,8 @@ class _Run(_Lax):
     notes: list[str] = []
     commit: str = "unknown"
     tsf_text: str = ""
-    file: str = ""
-    scale: Annotated[float, Field(gt=0)] = 1.0
+    file: Annotated[str, Field(pattern=r"^[^\x00]*$")] = ""
+    scale: Annotated[float, Field(gt=0, le=SCALE_MAX)] = 1.0
     rti_root: str | None = None
     manager: _Manager | None = None
     found: dict | None = None

@@ -59,7 +59,8 @@ def _is(kind: type, value: object) -> bool:
 
 
 def read(path: Path, study: Study) -> list[dict | None]:
-    """The rows of results.csv; BenchError if that is no table of this study's."""
+    """The rows of results.csv, None for a line that is none, or was there before; BenchError if
+    that is no table of this study's."""
     table = csv.DictReader([])
     try:
         # A killed manager may leave half a line.
@@ -72,11 +73,17 @@ def read(path: Path, study: Study) -> list[dict | None]:
         missing = [c for c in study.columns.names if c not in (names or study.columns.names)]
         if missing and (strange := [n for n in names if n not in study.columns.names]):
             raise ValueError(f"it has a column '{strange[0]:.30}', and none '{missing[0]}'")
-        rows = [typed(row, study) for row in table]
-        for row in filter(None, rows):
-            values = [row[name] for name in study.columns.names if name not in study.columns.texts]
-            if not all(v is None or math.isfinite(v) for v in values):
-                raise ValueError("it has a figure that is not finite")
+        if path.exists() and not names:
+            raise ValueError("not even its first line is whole")
+        rows, known = [], set()
+        for given in table:
+            row = typed(given, study)
+            if row and (key := tuple(row.values())) in known:
+                row = None
+            elif row:
+                known.add(key)
+                _check(row, study.columns)
+            rows.append(row)
     except (csv.Error, ArithmeticError, OSError, ValueError) as e:
         why = getattr(e, "strerror", None) or e
         raise BenchError(
@@ -84,6 +91,17 @@ def read(path: Path, study: Study) -> list[dict | None]:
             "take it from a copy of the run, or run again", USAGE,
         ) from None  # fmt: skip
     return rows
+
+
+def _check(row: dict, columns: Columns) -> None:
+    """ValueError if a figure or count can't be."""
+    for name in columns.names:
+        if name in columns.texts or (value := row[name]) is None:
+            continue
+        if not math.isfinite(value):
+            raise ValueError("it has a figure that is not finite")
+        if value < 0 and not columns.signed:
+            raise ValueError(f"{name} is {value}")
 
 
 def typed(row: dict, study: Study) -> dict | None:

@@ -47,6 +47,7 @@ class Store:
         self._records: dict[tuple[str, str], dict] = {}  # of executions
         self._told: set[tuple] = set()  # samples that were added
         self._tails: dict[int, tuple] = {}  # of each pair what is being written
+        self._no_rows = 0  # lines of the table that are none, or are there twice
         self._left_out: dict[tuple, list[int]] = {}  # samples of tests, and why
         self._renew_s = -math.inf  # before that time summaries are not renewed
 
@@ -101,6 +102,7 @@ class Store:
             lost = not table.exists()
             rows = mastered.rows(directory, study, run) if lost else results.read(table, study)
             store = cls(directory, study, run, [row for row in rows if row is not None])
+            store._no_rows = rows.count(None)
             store._claim = claimed
             if lost and rows:
                 store.note([f"There was no {study.table}: {mastered.LACKS}"])
@@ -166,6 +168,11 @@ class Store:
             f"Of {where}: sample {', '.join(map(str, numbers))} is in no figure: {why}."
             for (where, why), numbers in self._left_out.items()
         ]
+        if self._no_rows:
+            left_out.append(
+                f"{self._no_rows} lines of {self.study.table} are not whole, or are there twice: "
+                "they are in no figure."
+            )
         return idle.note([row["others_cpu"] for row in self.rows]) + left_out + self._builds()
 
     def fitness(self) -> idle.Fitness:

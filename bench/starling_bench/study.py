@@ -28,6 +28,7 @@ class Columns:
     names: tuple[str, ...]
     texts: frozenset[str]
     figures: frozenset[str]
+    signed: bool = True  # some may be below 0
 
 
 class Study:

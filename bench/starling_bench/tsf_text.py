@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .errors import USAGE, BenchError
 from .fields import Loc
+from .outside import open_file
 
 _OPENS = {"[": "]", "{": "}"}
 
@@ -64,7 +65,8 @@ class TsfText:
 
 def _read(path: Path) -> str:
     try:
-        data = path.read_bytes()
+        with open_file(path) as file:
+            data = file.read()
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             what, do = "the test sequence file is UTF-16", "save it as UTF-8"
             raise BenchError("STL-TSF-001", what, f"{path}:1", do, USAGE)

@@ -50,6 +50,10 @@ RUNS = {
     "ways": lambda r: _first(r, ways={"1": [{"sender": "m", "receiver": {}, "by": "x"}]}),
     "libraries": lambda r: _first(r, libraries=["x"]), "clock": lambda r: _first(r, clock=[]),
     "manager": lambda r: r | {"manager": {"samples": 0, "cpu_s": 1.0, "most_s": 1.0}},
+    "tolerance": lambda r: _first(r, tests={"1": {"samples": 3, "mode_tolerance_ms": "x"}}),
+    "no tolerance": lambda r: _first(r, tests={"1": {"samples": 3, "mode_tolerance_ms": None}}),
+    "fewer than none": lambda r: _first(r, tests={"1": {"samples": -4}}),
+    "file's name": lambda r: r | {"file": "a\0b"}, "huge": lambda r: r | {"scale": 1e308},
     "path": lambda r: _first(r, sequence="../x"),
     "above": lambda r: _first(r, sequence=".."),
 }  # fmt: skip
@@ -96,7 +100,9 @@ def test_a_setting_that_is_no_value(tmp_path):
     assert len(rows.VARIABLES.alike(Store.load(tmp_path / "out", STUDY).summaries())) == 1
 
 
-@pytest.mark.parametrize("how", ["long", "header", "pipe", "nan", "column", "bytes"])
+@pytest.mark.parametrize("how", [
+    "long", "header", "pipe", "nan", "column", "bytes", "nothing", "negative",
+])  # fmt: skip
 def test_an_altered_table(tmp_path, how):
     made(tmp_path).close()
     path = tmp_path / "out" / STUDY.table
@@ -113,9 +119,23 @@ def test_an_altered_table(tmp_path, how):
         path.write_bytes(b"\xff" + text.encode())
     else:
         path.write_text({"long": text + "a" * 300_000 + "\n", "header": row + "\n" + row + "\n",
-                         "nan": f"{head}\n{nan}\n",
+                         "nan": f"{head}\n{nan}\n", "nothing": "",
+                         "negative": f"{head}\n{nan.replace('nan', '-5')}\n",
                          "column": text.replace("send_s", "xend_s")}[how])  # fmt: skip
     refused(tmp_path, "this is no table of results")
+
+
+def test_lines_of_a_table_that_are_no_rows_are_told(tmp_path):
+    made(tmp_path).close()
+    path = tmp_path / "out" / STUDY.table
+    head, row = path.read_text().splitlines()
+    at = rows.COLUMNS.names.index("received")
+    empty = ",".join("" if i == at else v for i, v in enumerate(row.split(",")))
+    path.write_text("\n".join([head, row, row, empty, "\0" * 50, ""]))
+    store = Store.load(tmp_path / "out", STUDY)
+    assert len(store.rows) == 1
+    (told,) = [note for note in store.warnings() if STUDY.table in note]
+    assert "3 lines" in told and "in no figure" in told
 
 
 def test_a_table_that_is_removed_meanwhile(tmp_path):
@@ -178,8 +198,8 @@ def test_round_trips_are_not_waited_for_at_a_pipe(tmp_path, kind):
 def _ns(value: float | None):
     def change(table):
         ns = table["ns"].to_pylist()
-        return pyarrow.table({"sample": table["sample"],
-                              "ns": pyarrow.array([value, *ns[1:]], pyarrow.float32())})  # fmt: skip
+        changed = pyarrow.array([value, *ns[1:]], pyarrow.float32())
+        return pyarrow.table({"sample": table["sample"], "ns": changed})
 
     return change
 

@@ -23,6 +23,7 @@ COLUMNS = Columns(
     _NAMES,
     frozenset(_TEXTS),
     frozenset(c for c in _NAMES if c.endswith(("_s", "_hz", "_ms", "_cpu"))),
+    signed=False,
 )
 
 
