@@ -19,12 +19,8 @@ _NAMES = (
     "rtt_p50_ms", "rtt_p90_ms", "rtt_p99_ms", "rtt_p999_ms", "rtt_max_ms", "doubled", "others_cpu",
     "came_reliably", "heartbeats", "unrecorded",
 )  # fmt: skip
-COLUMNS = Columns(
-    _NAMES,
-    frozenset(_TEXTS),
-    frozenset(c for c in _NAMES if c.endswith(("_s", "_hz", "_ms", "_cpu"))),
-    signed=False,
-)
+_REAL = frozenset(c for c in _NAMES if c.endswith(("_s", "_hz", "_ms", "_cpu")))
+COLUMNS = Columns(_NAMES, frozenset(_TEXTS), _REAL, signed=False)
 
 
 def label(s: dict) -> str:
