@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import hashlib
+import math
 import os
 import time
 from collections.abc import Callable
@@ -26,6 +27,9 @@ Progress = Callable[[dict], None]
 SLACK_S = 20.0
 _READ = "read the logs of its federates, then `resume` the run"
 _TEXT_MAX = 1000
+# Until the first test begins, a master waits for others at most so often: to join, to be there, to
+# have learnt of the tests, to begin.
+_STAGES = 4
 
 
 def _why(e: Exception) -> str:
@@ -66,6 +70,7 @@ class Master:
         self.at = "before the first test"
         self.conducts = False
         self.heard_s = time.monotonic()
+        self._first_s = math.inf  # when it was first heard
         self.problem: BenchError | None = None
         self.has_problem = asyncio.Event()
         self.away = False  # it runs on another host
@@ -87,6 +92,7 @@ class Master:
     def hear(self, event: dict) -> None:
         """Keeps an event of the message pipe; a problem with that is kept for `check`."""
         self.heard_s = time.monotonic()
+        self._first_s = min(self._first_s, self.heard_s)
         if event["event"] == "sample" and self._went_on_s is not None:
             self._store.attend(time.process_time() - self._went_on_s)
             self._went_on_s = None
@@ -252,9 +258,18 @@ class Master:
         return (own_s if self.conducts else self._sequence.join_timeout_s) + SLACK_S
 
     def until_s(self) -> float:
-        """Until then it is not silent for too long, also if it begins to conduct."""
+        """Until then it is not silent for too long, also if it begins to conduct, and has not lived
+        for too long without that."""
         began_s = 3 * self._sequence.data_timeout_s + SLACK_S
-        return self.heard_s + min(self.patience_s(), began_s)
+        return min(self.heard_s + min(self.patience_s(), began_s), self.begins_by_s())
+
+    def begin_s(self) -> float:
+        """How long it may say that it lives before it begins a test."""
+        return _STAGES * self._sequence.join_timeout_s + SLACK_S
+
+    def begins_by_s(self) -> float:
+        """Until then it has begun one, or it never will."""
+        return math.inf if self.conducts else self._first_s + self.begin_s()
 
 
 class There:
@@ -392,6 +407,8 @@ async def follow(sequence: Sequence, launcher: Launcher, there: There) -> None:
                 return
             if time.monotonic() >= master.heard_s + master.patience_s():
                 raise await _silence(sequence, launcher, master)
+            if time.monotonic() >= master.begins_by_s():
+                raise _idles(sequence, launcher, master)
     finally:
         for waiting in (problem, *ends):
             waiting.cancel()
@@ -440,6 +457,14 @@ async def _silence(sequence: Sequence, launcher: Launcher, master: Master) -> Be
     stopped = await launcher.stopped()
     what = f"{stopped} {master.at}; {silent}" if stopped else f"{silent} {master.at}"
     return BenchError("STL-RUN-006", what, str(named.log), "read that log", FAILED)
+
+
+def _idles(sequence: Sequence, launcher: Launcher, master: Master) -> BenchError:
+    """The message when the master says that it lives, and nothing else."""
+    named = next(r for r in launcher.running if r.name == sequence.master)
+    what = f"{named.title} lives, but has begun no test for {master.begin_s():.0f} s"
+    do = "read that log: for what does it wait? Where joining takes long, raise join_timeout_s"
+    return BenchError("STL-RUN-006", what, str(named.log), do)
 
 
 async def until_ready(server: Running, rti: Prepared, timeout_s: float, there: There) -> None:

@@ -89,6 +89,9 @@ LINES = {
     "device": b'{"event": "joined", "rti": "a", "libraries": ["/dev/zero"]}\n',
     "other test": b'{"event": "test", "test": 99}\n',
 }  # fmt: skip
+while does == "only lives":
+    tell(event="alive")
+    time.sleep(0.01)
 tell(event="joined", federate=name, rti="stand-in 1")
 tests = option("--test")
 sender, receiver = option("--pair")[0].split(":")

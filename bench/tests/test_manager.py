@@ -275,19 +275,14 @@ def test_an_interrupt_keeps_results_and_leaves_nothing(tmp_path, sig):
     assert (tmp_path / "out" / "report.html").exists()
 
 
-def test_federates_that_say_nothing_are_given_up(tmp_path, monkeypatch):
+def abandoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, heard) -> Store:
+    """The results of a run whose master is not waited for any longer."""
     monkeypatch.setattr(follow, "SLACK_S", LIMIT_S)
     # It is looked at often, as the time changes while it is waited for.
     monkeypatch.setattr(follow.Master, "until_s", lambda _: time.monotonic() + 0.05)
-
-    def heard(event: dict) -> None:
-        # From here on it says nothing.
-        if event["event"] == "test" and event["test"] == 2:
-            monkeypatch.setattr(follow, "SLACK_S", 0.5)
-
     shutil.copy(FOM, tmp_path / "f.xml")
     path = tmp_path / "t.tsf.toml"
-    path.write_text(sequence("hangs", extra="data_timeout_s = 0.5"))
+    path.write_text(text)
     one = plan.load(path, STUDY).sequence[0]
     store = Store.create(tmp_path / "out", STUDY, {})
     store.reports = False
@@ -297,10 +292,37 @@ def test_federates_that_say_nothing_are_given_up(tmp_path, monkeypatch):
     with pytest.raises(BenchError) as told:
         asyncio.run(asyncio.wait_for(run, LIMIT_S))
     assert told.value.code == "STL-RUN-006"
-    assert told.value.what == "nothing was heard of federate 'master' for 2 s during test 2 of 2"
-    assert len(store.rows) == 3
     assert left_behind(tmp_path) == []
     me.end()
+    store.run["why"] = told.value
+    return store
+
+
+def test_federates_that_say_nothing_are_given_up(tmp_path, monkeypatch):
+    def heard(event: dict) -> None:
+        # From here on it says nothing.
+        if event["event"] == "test" and event["test"] == 2:
+            monkeypatch.setattr(follow, "SLACK_S", 0.5)
+
+    text = sequence("hangs", extra="data_timeout_s = 0.5")
+    store = abandoned(tmp_path, monkeypatch, text, heard)
+    told = store.run["why"].what
+    assert told == "nothing was heard of federate 'master' for 2 s during test 2 of 2"
+    assert len(store.rows) == 3
+
+
+def test_a_master_that_only_lives_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setenv("PRETEND_DOES", "only lives")
+    lives = []
+
+    def heard(event: dict) -> None:
+        lives.append(event["event"])
+        if len(lives) == 3:
+            monkeypatch.setattr(follow.Master, "begin_s", lambda _: 0.0)
+
+    why = abandoned(tmp_path, monkeypatch, sequence("good"), heard).run["why"]
+    assert why.what == "federate 'master' lives, but has begun no test for 0 s"
+    assert "raise join_timeout_s" in why.do and set(lives) == {"alive"}
 
 
 def test_a_killed_manager_takes_its_federates_along(tmp_path):
