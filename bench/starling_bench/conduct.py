@@ -16,7 +16,7 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from . import callgrind, memory, network, raw, ssh
+from . import asked, callgrind, memory, network, raw, ssh
 from .errors import USAGE, BenchError, cannot
 from .follow import Master, Progress, There, end, follow, until_ready
 from .hosts import SERVER, Launcher, Running
@@ -324,6 +324,7 @@ class Conductor:
         logs = store.execution_directory(sequence.name, execution.name).resolve()
         _keep_earlier(logs)
         master = Master(store, sequence, execution, progress, record, self.cpus(sequence))
+        master.strange = functools.partial(asked.fault, self.study, sequence.pair)
         launcher = Launcher(self.study.program)
         begun = _Begun(sequence, execution, tests, adapter, record, logs, launcher, master)
         try:

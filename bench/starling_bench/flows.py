@@ -9,7 +9,7 @@ from rich.table import Table
 from . import updates
 from .errors import BenchError
 from .store import Store
-from .study import Columns
+from .study import COUNT_MAX, Columns
 
 _TEXTS = ("sequence", "execution", "topology", "transport", "sender", "receiver", "scheduling")
 _FIGURES = (
@@ -27,6 +27,14 @@ _NAMES = (
     "scheduling", "others_cpu",
 )  # fmt: skip
 COLUMNS = Columns(_NAMES, frozenset(_TEXTS), frozenset(_FIGURES))
+
+# Of a test's fields those that a sample could tell otherwise.
+ASKED = ("topology", "configuration", "entities", "rate", "payload", "transport", "seconds",
+         "updates", "conflate", "lag_s")  # fmt: skip
+POSSIBLE = dict.fromkeys(
+    ("sent", "received", "duplicates", "reordered", "late", "wrong", "unsent", "late_sends",
+     "unrecorded", "fragments", "tired"), (1, COUNT_MAX),
+) | dict.fromkeys(("took_s", "send_s"), (1e-9, 1e8))  # fmt: skip
 
 
 def row(store: Store, sequence: str, execution: str, setting: dict, event: dict) -> dict:

@@ -83,6 +83,8 @@ class Master:
         self._taken = 0  # samples of this test
         self._shared: tuple[tuple, float | None] = ((), None)  # others' share, of which sample
         self._said: BenchError | None = None  # what it called an error
+        # What can't be of a sample of a test with this setting, in words.
+        self.strange: Callable[[dict, dict], str] = lambda setting, sample: ""
         # Of federates on this host, and the RTI's install tree here and where each federate is.
         self.loaded: Callable[[], list[str]] = list
         self.root: Path | None = None
@@ -175,6 +177,9 @@ class Master:
         return number
 
     def _keep(self, event: dict) -> dict:
+        title = f"sample {event.get('sample')!r:.20} of test {event.get('test')!r:.20}"
+        if why := self.strange(self._record["tests"].get(str(event.get("test")), {}), event):
+            raise BenchError("STL-RUN-007", f"the master sent a strange {title}: {why}", do=_READ)
         if len(self._replaced) == 2:
             before, after = (found.get(event.get("receiver")) for found in self._replaced)
             known = before is not None and after is not None

@@ -7,7 +7,9 @@ import math
 from collections.abc import Iterator
 from statistics import fmean
 
+from .errors import BenchError
 from .rates import TRIPS_MIN_S
+from .study import COUNT_MAX
 
 
 def together(fields: dict, limited: bool = False) -> int:
@@ -151,3 +153,39 @@ def rate_doubt(of: dict) -> str:
     if flush_s * _WAITED > wait_s or flush_s < wait_s * _WAITED:
         return ""
     return f"the tick's ({field} {wait_s:g} behind each flush) and not the RTI's: set a limit"
+
+
+# ---- what a federate may claim of a sample
+
+ASKED = ("kind", "transport", "loop", "types", "instances", "buffers", "bytes", "updates")
+_SPAN_S = (1e-9, 1e8)
+POSSIBLE = {
+    **dict.fromkeys(("sent", "received", "lost"), (1, "updates")),
+    **dict.fromkeys(("send_s", "receive_s"), _SPAN_S),
+    **dict.fromkeys(
+        ("late", "doubled", "came_reliably", "heartbeats", "unrecorded"), (1, COUNT_MAX)
+    ),
+}
+
+
+def made(event: dict, asked: dict) -> dict[str, float]:
+    """Rates as its counts and spans make them: round trips by the sender's time, else the intervals
+    between arrivals by the receiver's."""
+    if not {"send_s", "receive_s", "received"} <= event.keys():
+        return {}
+    round_trips = asked["kind"].startswith("RT")
+    span_s = event["send_s" if round_trips else "receive_s"]
+    intervals = event["received"] - (0 if round_trips else 1)
+    rate_hz = intervals / span_s if span_s > 0 and intervals > 0 else 0.0
+    return {"rate_hz": rate_hz, "mb_per_s": rate_hz * asked["bytes"] * asked["buffers"] * 1e-6}
+
+
+def check_trips(row: dict) -> dict:
+    """The row; BenchError if its round trips can't be."""
+    longest = row["rtt_max_ms"]
+    if longest is not None and not 0 < longest <= _SPAN_S[1] * 1e3:
+        raise BenchError(
+            "STL-RUN-007", f"sample {row['sample']} of test {row['test']} has round trips of at "
+            f"most {longest:g} ms, which can't be", do="read the logs of its federates",
+        )  # fmt: skip
+    return row

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .sequences import Sequence, Spec
     from .store import Store
 
+COUNT_MAX = 1 << 53  # of what a federate counts: a figure has them all to the last
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -49,6 +51,12 @@ class Study:
     # The samples of a sequence's rounds count together: a test is one, however often it ran.
     pools_rounds: ClassVar[bool] = False
     names: ClassVar[dict[str, str]] = {}  # of a test's fields in rows, where they have others
+    # What a sample says again of its test, in a row's words: it must be what was asked.
+    asked: ClassVar[tuple[str, ...]] = ()
+    # What its counts and spans can be, beside 0; a text is the test's field of that name.
+    possible: ClassVar[dict[str, tuple[float, float | str]]] = dict.fromkeys(
+        ("sent", "received", "lost"), (1, COUNT_MAX)
+    )
     shares: ClassVar[str] = ""  # why federates of all its tests must be on one machine
     columns: ClassVar[Columns]
     variables: ClassVar[Variables]
@@ -119,6 +127,10 @@ class Study:
     def conducting(self, sequence: "Sequence", spec: "Spec") -> int:
         """The same of who conducts it, to make figures of its raw values."""
         return 0
+
+    def made(self, event: dict, asked: dict) -> dict[str, float]:
+        """Figures of a sample as its counts and spans make them, which it tells as well."""
+        return {}
 
     def row(self, store: "Store", sequence: str, execution: str, event: dict) -> dict:
         """What results.csv keeps of a sample that the master told; BenchError if it is wrong."""

@@ -78,7 +78,7 @@ does = os.environ.get("PRETEND_DOES", "")
 CHANGES = {
     "nan": {"rate_hz": float("nan")}, "negative": {"rate_hz": -3}, "text": {"send_s": "x"},
     "markup": {"receiver": "[bold]x[/nope]"}, "line break": {"sender": "a\nb"},
-    "other sample": {"sample": 7},
+    "other sample": {"sample": 7}, "other bytes": {"bytes": 99999},
 }  # fmt: skip
 LINES = {
     "error": b'{"event": "error", "message": "no good"}\n', "half": b'{"event": "ali',
@@ -113,11 +113,13 @@ for test in map(json.loads, tests):
                 f.write(struct.pack(f"<II{len(trips)}f", sample, len(trips), *trips))
         told = dict(
             event="sample", test=number, kind=test["kind"], transport=test["transport"],
-            loop=int(test["loop"]), types=1, instances=int(test["instances"]), buffers=1,
+            loop=int(test["loop"]), types=int(test["types"]),
+            instances=int(test["instances"]), buffers=int(test["buffers"]),
             bytes=int(test["bytes"]), updates=updates, pair=1, sender=sender, receiver=receiver,
             sample=sample, sent=updates, received=updates, lost=0, late=0, doubled=0,
-            came_reliably=updates, heartbeats=0, unrecorded=unrecorded if trips else 0, send_s=1.0,
-            receive_s=1.0, rate_hz=rate, mb_per_s=1.0,
+            came_reliably=updates, heartbeats=0, unrecorded=unrecorded if trips else 0,
+            send_s=updates / rate, receive_s=(updates - 1) / rate, rate_hz=rate,
+            mb_per_s=rate * int(test["bytes"]) * int(test["buffers"]) * 1e-6,
         )  # fmt: skip
         if does == "twice":
             tell(**told)

@@ -26,6 +26,7 @@ class Ec1(Study):
     spec = fields.TestSpec
     connection_by = "real_time"
     connections = {True: "real-time"}  # noqa: RUF012
+    asked, possible = flows.ASKED, flows.POSSIBLE
     columns = flows.COLUMNS
     variables = rows.VARIABLES
     questions = rows.QUESTIONS

@@ -26,7 +26,7 @@ class FomCost(Study):
     program = "fomcost"
     fom = "bench/foms/fomcost.xml"
     spec = fields.TestSpec
-    columns = rows.COLUMNS
+    columns, asked = rows.COLUMNS, rows.SETTING
     variables = rows.VARIABLES
     questions = rows.QUESTIONS
     shares = "the receiver counts what has come in memory that it shares with the sender"

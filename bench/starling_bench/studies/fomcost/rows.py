@@ -14,7 +14,7 @@ from ...store import Store
 from ...study import Columns
 from ...variables import HOSTS, ON, Variable, Variables
 
-_SETTING = ("kind", "transport", "series", "layout", "attributes", "mode")
+SETTING = ("kind", "transport", "series", "layout", "attributes", "mode")
 _COUNTS = ("bytes", "sent", "received", "lost", "doubled", "waited", "values", "came_reliably")
 # The first four are made of the call's times, which are all kept.
 _CALL = ("call_mean_us", "call_p50_us", "call_sd_us", "call_min_us")
@@ -22,10 +22,10 @@ _TICKS = ("flush", "tick", "tick_p50", "to_callback", "to_callback_p50")
 _COUNTED = ("call", "encode", "decode")
 FIGURES = (*_CALL, *(f"{name}_us" for name in _TICKS), "encode_ns", "decode_ns",
            *(f"{name}_instructions" for name in _COUNTED))  # fmt: skip
-_KEYS = ("sequence", "execution", "test", *_SETTING, "pair", "sender", "receiver")
+_KEYS = ("sequence", "execution", "test", *SETTING, "pair", "sender", "receiver")
 COLUMNS = Columns(
     (*_KEYS, "sample", *_COUNTS, *FIGURES, "others_cpu"),
-    frozenset({*_KEYS, *_SETTING} - {"test", "pair", "attributes"}),
+    frozenset({*_KEYS, *SETTING} - {"test", "pair", "attributes"}),
     frozenset({*FIGURES, "others_cpu"}),
 )
 
@@ -58,7 +58,7 @@ QUESTIONS = (RTIS,)
 def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
     """A sample as the sender told it, with the figures of its calls."""
     setting = store.record(sequence, execution)["tests"][str(event["test"])]
-    found = {k: setting[k] for k in _SETTING} | {"others_cpu": None} | event
+    found = {k: setting[k] for k in SETTING} | {"others_cpu": None} | event
     found |= {"sequence": sequence, "execution": execution}
     found |= {f"{name}_us": found[f"{name}_ns"] / 1e3 for name in _TICKS}
     found |= {name: found[name] or None for name in ("encode_ns", "decode_ns")}

@@ -22,8 +22,8 @@ class Rtibm(Study):
     connections = {4: "immediate"}  # noqa: RUF012
     callbacks_by = ("loop_version", 4)
     pools_rounds = True
-    columns = rows.COLUMNS
-    variables = rows.VARIABLES
+    asked, possible, made = loops.ASKED, loops.POSSIBLE, staticmethod(loops.made)
+    columns, variables = rows.COLUMNS, rows.VARIABLES
     questions = rows.QUESTIONS
 
     faults = staticmethod(fields.faults)

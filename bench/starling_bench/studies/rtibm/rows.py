@@ -120,7 +120,7 @@ def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
     """A sample as the master told it, with the figures of its round trips."""
     found = {**event, "sequence": sequence, "execution": execution}
     found |= figures(store, found, store.fresh(sequence, execution, event))
-    return results.check_counts(found, COLUMNS)
+    return loops.check_trips(results.check_counts(found, COLUMNS))
 
 
 # What a summary has in common with its rows.
