@@ -310,7 +310,7 @@ def conclude(store: Store, console: Console, report: bool = True) -> list[dict]:
     """Saves and shows what there is; returns the summaries."""
     summaries = store.save()
     if report:
-        store.study.report(store, summaries)
+        store.study.make(store, summaries, over=True)
     if summaries:
         store.study.show(console, summaries)
     for note in [*store.run["notes"], *store.warnings()]:

@@ -85,18 +85,20 @@ def summed_up(
     summaries: list[dict], doubt: Callable[[dict], str], latency: Callable[[dict], bool]
 ) -> tuple[str, int]:
     """Of all tests what was counted, and what speaks against how many, in words; how many reliable
-    messages were lost."""
+    messages were lost, or came more than once."""
     sent, lost = (sum(s[key] for s in summaries) for key in ("sent", "lost"))
     reliable = sum(s["lost"] for s in summaries if s["transport"] == "reliable")
     text = f"{len({key_of(s) for s in summaries})} tests, {sent:,} messages sent, {lost:,} lost"
     text += f", {reliable:,} of them reliable." if lost else "."
+    if twice := sum(s["doubled"] for s in summaries if s["transport"] == "reliable"):
+        text += f" {twice:,} reliable messages came more than once."
     for what, of in (("rates", False), ("round trips", True)):
         # Of several pairs of a test the first that has something against it.
         by_test = {key_of(s): why for s in reversed(summaries)
                    if latency(s) == of and (why := doubt(s))}  # fmt: skip
         counts = Counter(reversed(by_test.values()))
         text += "".join(f" The {what} of {n} are {why}." for why, n in counts.items())
-    return text, reliable
+    return text, reliable + twice
 
 
 def carried(summaries: list[dict], label: Callable[[dict], str]) -> str:

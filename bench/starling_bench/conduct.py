@@ -312,6 +312,8 @@ class Conductor:
         for number in store.done(sequence.name, execution.name):
             del tests[number]
         if not tests:
+            # A manager that died behind the last sample left them as they were written.
+            raw.pack(store.execution_directory(sequence.name, execution.name))
             record["state"] = "done"
             return
         if way := adapter.way():

@@ -23,7 +23,7 @@ import numpy as np
 from . import identity, idle, machine, mastered, raw, recorded, results
 from .errors import USAGE, BenchError, cannot
 from .outside import fresh_file, read_json, read_text, write_json
-from .study import Study
+from .study import NO_REPORT, Study
 
 # What a run's directory has beside a folder for each sequence, and the table of its rows.
 OWN = frozenset(
@@ -517,7 +517,12 @@ class Store:
             return
         summaries = self._save()
         if self.reports:
-            self.study.renew(self, summaries)
+            try:
+                self.study.make(self, summaries, over=False)
+            except BenchError as e:
+                if e.code != NO_REPORT:
+                    raise
+                self.reports = False  # it is told at the end
         end = time.monotonic()
         first, self._renew_s = self._renew_s == -math.inf, end
         if end - begin > _LONG_S and not first:  # which loads libraries

@@ -12,7 +12,9 @@ import typer
 from rich.console import Console
 
 from . import studies
+from .errors import BenchError
 from .fields import Faults, Loc
+from .outside import line_of
 from .variables import Variables
 
 if TYPE_CHECKING:
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
     from .store import Store
 
 COUNT_MAX = 1 << 53  # of what a federate counts: a figure has them all to the last
+
+
+NO_REPORT = "STL-OUT-011"
+_WHY_MAX = 500  # characters of what a library says
 
 
 @dataclass(frozen=True)
@@ -176,6 +182,20 @@ class Study:
     def report(self, store: "Store", summaries: list[dict]) -> None:
         """Writes report.html."""
         raise NotImplementedError
+
+    def make(self, store: "Store", summaries: list[dict], over: bool) -> None:
+        """The report, of a run that is over or goes on; BenchError if there can't be one, whatever
+        a library for figures has against it: what was measured does not hang on that."""
+        try:
+            (self.report if over else self.renew)(store, summaries)
+        except (BenchError, OSError):
+            raise
+        except Exception as e:
+            raise BenchError(
+                NO_REPORT, f"the report can't be made: {line_of(repr(e))[:_WHY_MAX]}",
+                str(store.directory), f"`{self.manager} report` of it once that is mended: all "
+                "that was measured is kept",
+            ) from None  # fmt: skip
 
     def renew(self, store: "Store", summaries: list[dict]) -> None:
         """Writes a report of what is known so far, while a run goes on: at once, so without what

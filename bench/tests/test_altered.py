@@ -5,6 +5,8 @@ import json
 import math
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from starling_bench import every_value, hosts, raw, stats, telling
+from starling_bench import attempt, cells, console, every_value, hosts, raw, stats, telling
 from starling_bench.errors import BenchError, cannot
 from starling_bench.store import Store
 from starling_bench.studies.rtibm import STUDY, rows
@@ -238,3 +240,35 @@ def test_a_damaged_table_of_round_trips_is_told_and_ends_nothing_else(tmp_path, 
         assert e.code == "STL-OUT-007" and e.do
     else:
         assert "sample 1 is in no figure" in capsys.readouterr().err
+
+
+def test_a_report_that_cannot_be_made_ends_no_run(tmp_path, monkeypatch):
+    store, _ = with_trips(tmp_path)
+
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError("Key backend: 'garbage'\nis none")
+
+    monkeypatch.setattr("starling_bench.studies.rtibm.figures.write", broken)
+    store.renew()
+    assert store.reports is False and len(store.rows) == 2
+    with pytest.raises(BenchError, match=r"the report can't be made: .*garbage") as told:
+        attempt.conclude(store, console.console_for())
+    assert "report" in told.value.do and (tmp_path / "out" / "summary.json").exists()
+    store.close()
+
+
+def test_what_shows_figures_elsewhere_is_not_asked_for():
+    code = "import starling_bench.charts, matplotlib; print(matplotlib.get_backend())"
+    env = os.environ | {"MPLBACKEND": "garbage"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert (done.stdout.lower(), done.returncode) == ("agg\n", 0), done.stderr
+
+
+def test_reliable_messages_that_came_twice_make_a_verdict_red(tmp_path):
+    store, _ = with_trips(tmp_path)
+    store.rows[0]["doubled"] = 7
+    store._known.clear()
+    said, against = cells.summed_up(store.summaries(), rows.doubt, rows.latency)
+    assert "7 reliable messages came more than once." in said and against == 7
+    assert "more than once" in rows.doubt(store.summaries()[0])
+    store.close()

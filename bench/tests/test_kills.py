@@ -5,16 +5,20 @@ Victims are the processes of a run on this host, and the connections to hosts th
 """
 
 import contextlib
+import json
 import os
 import random
 import signal
 import time
 
+import numpy as np
 import pytest
 from runs import BMFED, LIMIT_S, RTI_ROOT, text
 from runs import run as run  # the fixture
 from sshd import REASON, possible, two
 from sshd import net as net  # the fixture
+
+from starling_bench import raw
 
 pytestmark = pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
 SEED = int(os.environ.get("SEED", "1"))
@@ -51,6 +55,26 @@ def test_whoever_is_killed_the_rest_is_resumed(run, victim, number):
     resumed_to_the_same_rows(run, text(TESTS))
     left = list(run.directory.glob("starling-bench-*"))
     assert left == []
+
+
+def test_values_that_were_whole_when_the_manager_died_are_packed(run):
+    run.start(text(TESTS))
+    code, _, err = run.end()
+    assert code == 0, err
+    out = run.directory / "out"
+    about = json.loads((out / "run.json").read_text())
+    about["executions"][0]["state"] = "running"
+    (out / "run.json").write_text(json.dumps(about))
+    (packed, *_) = sorted(out.rglob("rtt_*.parquet"))
+    left = packed.with_suffix(".raw")
+    values = raw.read(left)
+    packed.unlink()
+    for sample, ns in values.items():
+        with left.open("ab") as file:
+            file.write(np.array([sample, len(ns)], "<u4").tobytes() + ns.tobytes())
+    resumed_to_the_same_rows(run, text(TESTS))
+    assert not left.exists()
+    assert all(np.array_equal(ns, raw.read(left)[sample]) for sample, ns in values.items())
 
 
 @pytest.mark.long

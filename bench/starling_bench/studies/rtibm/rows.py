@@ -102,6 +102,8 @@ def doubt(of: dict) -> str:
         return said
     if of.get("transport") == "reliable" and of.get("lost"):
         return "of an RTI that lost reliable messages"
+    if of.get("transport") == "reliable" and of.get("doubled"):
+        return "of an RTI that delivered reliable messages more than once"
     return rates.doubt(of, rates.TRIPS_MIN_S if latency(of) else rates.SPAN_MIN_S)
 
 
