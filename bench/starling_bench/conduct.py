@@ -229,6 +229,9 @@ class Conductor:
             rti = rti.model_copy()
             rti.placed({**sequence.rti.places, "root": f"--rti-root {self.root}"})
         adapter.check(rti, root, self.run, sequence.bundling, program, self.here(sequence))
+        joined = self._used(sequence, "namespace")
+        if self.here(sequence) and not joined and sequence.rtiexec_host == "localhost":
+            adapter.has_room(rti, self.run)
 
     def _check_directory(self, sequence: Sequence) -> None:
         if sequence.directory and not self.here(sequence):

@@ -30,6 +30,10 @@ HOSTS = "hosts.json"  # in a manager's directory: other hosts on which it has or
 _PREFIX = "starling-bench-"
 _DIRECTORY = re.compile(rf"{_PREFIX}(\d+)-(\d+)-(\d+)-")
 _GRACE_S = 5.0
+# Of a Unix-domain socket's name, which is below a run's temporary directory; letters that tell such
+# a directory from others (tempfile).
+PATH_MAX, MADE_LETTERS = 107, 8
+SHORTER = "set TMPDIR to a folder with a shorter name"
 _TURN_S = 100.0  # systemd gives a service 90 s to stop or to start
 
 

@@ -9,17 +9,18 @@ What can't be read is told as `broken`, and nothing more is heard of who said it
 import asyncio
 import contextlib
 import json
+import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
 
 from .errors import BenchError, advice
+from .identity import PATH_MAX, SHORTER
 from .outside import line_of, read_json
 
 # A pipe whose federate has ended and of which nothing comes for so long is held open by others.
 DRAIN_S = 10.0
 _LINE_MAX = 1 << 20
-_PATH_MAX = 107
 
 
 class ControlPipe:
@@ -48,7 +49,7 @@ class ControlPipe:
             )
         except OSError as e:
             # Names of sockets are short.
-            do = "set TMPDIR to a folder with a shorter name" if len(self.path) > _PATH_MAX else ""
+            do = SHORTER if len(os.fsencode(self.path)) > PATH_MAX else ""
             raise BenchError(
                 "STL-RUN-022", f"can't listen for the master: {e.strerror or e}", self.path,
                 advice(e) or do,

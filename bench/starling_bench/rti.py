@@ -19,7 +19,7 @@ from pydantic import Field
 
 from .errors import USAGE, BenchError
 from .fields import Name, Placed
-from .identity import VARIABLE, Run
+from .identity import MADE_LETTERS, PATH_MAX, SHORTER, VARIABLE, Run
 from .outside import line_of
 
 PORT = 15164  # of a server on a host of its own, where any port is free
@@ -245,6 +245,10 @@ class Adapter:
             do = "give the RTI's 'root', or --rti-root"
         find(prepared.server[0], prepared.env, rti.place("server"), do)
 
+    def has_room(self, rti: Rti, run: Run) -> None:
+        """BenchError if names of its files on this host, below the run's directory, would be too
+        long."""
+
     def bundling_off(self, given: dict[str, str]) -> dict[str, str]:
         """Environment that switches bundling off."""
         return given
@@ -284,6 +288,11 @@ def _free_port() -> int:
 def _service(name: str) -> Switch:
     variable = f"STARLING_SERVICES_{name.upper()}"
     return {True: {variable: "true"}, False: {variable: "false"}}
+
+
+# Of the directory that rtiexec has its sockets in: few letters, as their names are short.
+_SOCKETS = "s-"
+_SOCKET = "rtiexec-65535.sock"
 
 
 class Starling(Adapter):
@@ -345,7 +354,8 @@ class Starling(Adapter):
         elif server_host != "localhost":
             env.setdefault("STARLING_CONNECT_ADDRESS", server_host)
         elif not chosen:
-            env["STARLING_NET_RUN_DIR"] = str(run.directory("starling-"))
+            self.has_room(rti, run)
+            env["STARLING_NET_RUN_DIR"] = str(run.directory(_SOCKETS))
             env.setdefault("STARLING_START_IDLE_EXIT_S", "1")
             if (program := self._program(root)).is_file():
                 env.setdefault("STARLING_START_PROGRAM", str(program))
@@ -353,6 +363,16 @@ class Starling(Adapter):
             at = [prepared.local_settings] if prepared.local_settings else []
             prepared.status = [str(program), "ps", "--json", *at]
         return prepared
+
+    def has_room(self, rti: Rti, run: Run) -> None:
+        env = os.environ | rti.env
+        chosen = rti.local_settings or "STARLING_CONNECT_ADDRESS" in env
+        if chosen or env.get("STARLING_NET_UNIX") == "false":
+            return
+        path = run.temporary.resolve() / (_SOCKETS + "x" * MADE_LETTERS) / _SOCKET
+        if len(os.fsencode(path)) > PATH_MAX:
+            what = "the name of rtiexec's socket would be too long"
+            raise BenchError("STL-RUN-022", what, str(path), SHORTER, USAGE)
 
     def outside(self, rti: Rti, directory: str | None) -> list[str]:
         given = {

@@ -204,7 +204,14 @@ class File(Strict, Generic[Tests]):
 
 
 def _once(tables: list) -> list:
-    return [table for i, table in enumerate(tables) if table not in tables[:i]]
+    found: dict[object, Any] = {}
+    for table in tables:
+        key = table
+        if isinstance(table, Strict):
+            places = table.places if isinstance(table, Placed) else {}
+            key = type(table), table.model_dump_json(), tuple(places.items())
+        found.setdefault(key, table)
+    return list(found.values())
 
 
 class Included(File[Tests], Generic[Tests]):

@@ -6,6 +6,7 @@ import itertools
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from .errors import USAGE, BenchError
@@ -13,6 +14,8 @@ from .fields import Loc
 from .outside import open_file
 
 _OPENS = {"[": "]", "{": "}"}
+# Tables are no deeper: of what stands below no lines are known.
+_DEEP = 32
 
 
 class TsfText:
@@ -29,7 +32,7 @@ class TsfText:
 
     def place(self, loc: Loc) -> str:
         """The file, and the line of a value, or of what it stands in."""
-        known = (loc[:n] for n in range(len(loc), 0, -1))
+        known = (loc[:n] for n in range(min(len(loc), 2 * _DEEP), 0, -1))
         line = next((self._lines[at] for at in known if at in self._lines), None)
         return f"{self.path}:{line}" if line else str(self.path)
 
@@ -86,14 +89,16 @@ def _line_at(text: str, at: int) -> int:
 
 def _with_nul(data: dict) -> Loc:
     """Where a text has one; nothing if none has."""
-    left: list[tuple[Loc, object]] = [((), data)]
+    # Each with its depth, and where that begins.
+    left: list[tuple[Loc, int, object]] = [((), 0, data)]
     while left:
-        loc, value = left.pop()
+        loc, depth, value = left.pop()
+        of: Iterable[tuple[str | int, object]] = ()
         if isinstance(value, dict):
-            left += (((*loc, key), of) for key, of in value.items())
-            value = "".join(value)
+            of, value = value.items(), "".join(value)
         elif isinstance(value, list):
-            left += (((*loc, n), of) for n, of in enumerate(value))
+            of = enumerate(value)
+        left += ((loc if depth >= _DEEP else (*loc, key), depth + 1, one) for key, one in of)
         if isinstance(value, str) and "\0" in value:
             return loc or ("",)
     return ()
@@ -122,7 +127,7 @@ def _lines(text: str) -> dict[Loc, int]:
         number += 1
         if header := re.match(r"\s*\[\[?([^\[\]]+)\]\]?\s*(#.*)?$", line):
             array = line.lstrip().startswith("[[")
-            names = [n.strip().strip("\"'") for n in header[1].split(".")]
+            names = [n.strip().strip("\"'") for n in header[1].split(".", _DEEP)[:_DEEP]]
             current = ()
             for depth, name in enumerate(names):
                 current += (name,)
@@ -135,7 +140,8 @@ def _lines(text: str) -> dict[Loc, int]:
                     current += (counts[current] - 1,)
                 found.setdefault(current, number)
         elif key := re.match(r"\s*([\w\"'.-]+)\s*=\s*", line):
-            at = current + tuple(p.strip("\"'") for p in key[1].split("."))
+            names = key[1].split(".", _DEEP)[:_DEEP]
+            at = current + tuple(p.strip("\"'") for p in names)
             found.setdefault(at, number)
             number += _items(text, begins[number - 1] + key.end(), number, at, found)
     return found

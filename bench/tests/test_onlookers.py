@@ -23,6 +23,7 @@ from starling_bench import attempt, console, identity, keeper, plan, progress, r
 from starling_bench.conduct import Conductor
 from starling_bench.errors import BenchError
 from starling_bench.pipe import ControlPipe
+from starling_bench.rti import ADAPTERS, Rti
 from starling_bench.store import Store
 from starling_bench.studies.rtibm import STUDY, figures
 
@@ -295,3 +296,20 @@ exec sleep 1000
             monkeypatch.setattr(keeper, "_ANSWER_S", 0.1)
 
     asyncio.run(asyncio.wait_for(kept(), LIMIT_S))
+
+
+def test_a_name_too_long_for_the_sockets_of_starling_is_told_before_anything_starts():
+    """Also by `check`; one that is just short enough is taken."""
+    starling = ADAPTERS["starling"]()
+    behind = len("/s-xxxxxxxx/rtiexec-65535.sock")
+
+    def run_at(letters: int) -> SimpleNamespace:
+        return SimpleNamespace(temporary=Path("/" + "a" * (letters - 1)))
+
+    starling.has_room(Rti(), run_at(identity.PATH_MAX - behind))
+    long = run_at(identity.PATH_MAX - behind + 1)
+    with pytest.raises(BenchError, match="socket would be too long") as told:
+        starling.has_room(Rti(), long)
+    assert told.value.code == "STL-RUN-022" and "TMPDIR" in told.value.do
+    for own in ({"STARLING_NET_UNIX": "false"}, {"STARLING_CONNECT_ADDRESS": "h:1"}):
+        starling.has_room(Rti(env=own), long)

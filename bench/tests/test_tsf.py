@@ -2,17 +2,19 @@
 
 import json
 import re
+import sys
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from bad_tsf import BAD, GOOD
 
-from starling_bench import durations, plan
+from starling_bench import durations, plan, sequences, tsf_text
 from starling_bench.differences import too_few
 from starling_bench.errors import USAGE, BenchError
 from starling_bench.loops import together
-from starling_bench.rti import ADAPTERS, Starling
+from starling_bench.rti import ADAPTERS, NamedRti, Starling
 from starling_bench.sequences import SWITCHES, File, schema
 from starling_bench.studies.rtibm import STUDY
 
@@ -552,3 +554,43 @@ def test_studies_say_how_long_their_tests_take():
     assert took(ec1.STUDY, seconds=600.0, samples=3) > 1800
     assert took(ec1.STUDY, updates=100, rate=10.0) == pytest.approx(10.5)
     assert took(fomcost.STUDY, repetitions=100_000, gap_ms=10.0, samples=2) > 2000
+
+
+def test_what_is_deep_or_many_is_read_in_time_that_grows_with_it(tmp_path):
+    """Counted are the steps: of twice as much twice as many."""
+
+    def steps(work) -> int:
+        count = 0
+
+        def step(*_: object):
+            nonlocal count
+            count += 1
+            return step
+
+        before = sys.gettrace()
+        sys.settrace(step)
+        try:
+            work()
+        finally:
+            sys.settrace(before)
+        return count
+
+    def deep(depth: int) -> dict:
+        top: dict = {}
+        at = top
+        for _ in range(depth):
+            at["a"] = {}
+            at = at["a"]
+        return top
+
+    for size in (1000, 2000):
+        data = deep(size)
+        tracemalloc.start()
+        assert tsf_text._with_nul(data) == ()
+        lines = tsf_text._lines("[" + ".".join(["a"] * size) + "]\n")
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert len(lines) <= 32 and most < 1 << 20
+    rtis = [NamedRti(name=f"r{n}") for n in range(400)]
+    assert sequences._once([*rtis, *rtis]) == rtis
+    assert steps(lambda: sequences._once(rtis)) < 2.2 * steps(lambda: sequences._once(rtis[:200]))
