@@ -33,6 +33,27 @@ def signals() -> list[signal.Signals]:
     return [signal.SIGINT, signal.SIGTERM, *([] if outlives else [signal.SIGHUP])]
 
 
+class _SignalError(BaseException):
+    """A signal that ends a run, before there is one: nothing takes it for an error of its own."""
+
+
+@contextlib.contextmanager
+def _told_of_signals() -> Iterator[None]:
+    """Until a run's own take their place, what ends it is told."""
+
+    def stop(*_: object) -> None:
+        raise _SignalError
+
+    before = {sig: signal.signal(sig, stop) for sig in signals()}
+    # Where who started this ignores it, nobody would learn how a process ended.
+    before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for sig, handler in before.items():
+            signal.signal(sig, handler)
+
+
 def clean() -> list[str]:
     """Ends what dead managers left on this host and on those of their runs; one line each."""
     return ssh.clean() + identity.clean()
@@ -58,6 +79,14 @@ class Attempt:
 
     def run(self) -> int:
         """Returns the exit code."""
+        try:
+            with _told_of_signals():
+                return self._run()
+        except _SignalError:
+            what = "interrupted before anything was started"
+            raise BenchError("STL-RUN-004", what, str(self.file), "start it again") from None
+
+    def _run(self) -> int:
         self.console = console_for()
         for line in clean():
             text = f"note: a manager had died, or lost a host: {line}"

@@ -20,7 +20,7 @@ from . import idle
 from .errors import USAGE, BenchError, advice, cannot
 from .identity import stat_of
 from .keeper import Distant, Keeper
-from .outside import open_file
+from .outside import line_of, open_file
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -163,7 +163,7 @@ class Running:
         do = next(
             (r.strip().removeprefix("do: ") for r in rest if r.strip().startswith("do: ")), ""
         )
-        return lines[at], do
+        return line_of(lines[at]), line_of(do)
 
 
 def loaded(process: int) -> list[str]:

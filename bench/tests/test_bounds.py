@@ -98,6 +98,14 @@ def test_an_emulator_of_links_is_not_ready_as_it_was_in_an_earlier_try(tmp_path,
     asyncio.run(network._ready(one, ""))
 
 
+def test_last_words_move_no_terminal(tmp_path):
+    log = tmp_path / "a.log"
+    log.write_text("bmfed: \x1b]0;title\x07 \u202eno RTI\n  do: \x1b[2Jstart it\n")
+    one = hosts.Running("a", "bmfed", SimpleNamespace(returncode=1), log)
+    words, do = one.last_words()
+    assert (words + do).isprintable() and words.endswith("no RTI") and do.endswith("start it")
+
+
 def test_last_words_are_not_those_of_an_earlier_try(tmp_path):
     log = tmp_path / "a.log"
     log.write_text("$ bmfed --name a\nbmfed: the disk is full\n$ bmfed --name a\n")

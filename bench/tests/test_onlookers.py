@@ -313,3 +313,27 @@ def test_a_name_too_long_for_the_sockets_of_starling_is_told_before_anything_sta
     assert told.value.code == "STL-RUN-022" and "TMPDIR" in told.value.do
     for own in ({"STARLING_NET_UNIX": "false"}, {"STARLING_CONNECT_ADDRESS": "h:1"}):
         starling.has_room(Rti(env=own), long)
+
+
+@pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_before_anything_is_started_is_told(tmp_path, monkeypatch, which):
+    def load(*_: object) -> None:
+        os.kill(os.getpid(), which)
+
+    before = signal.getsignal(which)
+    monkeypatch.setattr(plan, "load", load)
+    with pytest.raises(BenchError, match="before anything was started") as told:
+        attempt.Attempt(STUDY, tmp_path / "t.toml").run()
+    assert told.value.code == "STL-RUN-004" and signal.getsignal(which) == before
+
+
+def test_how_a_process_ended_is_known_whoever_started_the_manager(tmp_path, monkeypatch):
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        found = []
+        monkeypatch.setattr(plan, "load", lambda *_: found.append(subprocess.run(["false"])))
+        with pytest.raises(AttributeError):  # that is no plan
+            attempt.Attempt(STUDY, tmp_path / "t.toml").run()
+        assert [done.returncode for done in found] == [1]
+    finally:
+        signal.signal(signal.SIGCHLD, before)
