@@ -267,3 +267,8 @@ def test_without_a_manager_federates_leave_one_after_another(run, server):
     assert [p.wait(LIMIT_S) for p in (master, *others)] == [0, 0, 0]
     assert sorted(server.log()) == [f"resigning: {n}" for n in "abc"]
     assert (run.directory / "results.csv").read_text().count("\n") == 3
+
+
+def test_reliable_messages_that_come_twice_are_named_as_what_ends_a_run(run, server):
+    start(run, server, QUICK, "double=reliable:1")
+    run.fails(1, "came twice: the RTI delivers reliable messages more than once")

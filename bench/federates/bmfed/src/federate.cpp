@@ -472,7 +472,14 @@ Federate::Directive Federate::nextDirective(std::vector<Directive> const& allowe
             continue;
         }
         for (auto const& one : allowed) {
-            if (one.what == next.what && (one.id.empty() || one.id == next.id)) return next;
+            if (one.what == next.what && (one.id.empty() || one.id == next.id)) {
+                taken_ = next;
+                return next;
+            }
+        }
+        if (next.what == taken_.what && next.id == taken_.id) {
+            throw Failure("directive '" + next.what + "' for test " + next.id +
+                          " came twice: the RTI delivers reliable messages more than once");
         }
         throw Failure("unexpected directive '" + next.what + "' for test " + next.id);
     }

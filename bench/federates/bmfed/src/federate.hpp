@@ -113,6 +113,7 @@ private:
     TestDescription test_;
     Peers peers_;  // master: the subordinates; subordinate: the master
     std::deque<Directive> directives_;
+    Directive taken_;  // the last of them
     std::string description_;
     std::string sampleId_;        // of the sample; master: whose results are wanted
     PairSamples parts_;           // master: what came of it
