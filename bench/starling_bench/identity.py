@@ -137,7 +137,8 @@ class Run:
         self.id = f"{me.pid}:{me.start}:{_namespace()}:{uuid.uuid4().hex}"
         # Names of Unix-domain sockets are short, so the directory is not below the results.
         prefix = f"{_PREFIX}{me.pid}-{me.start}-{_namespace()}-"
-        self.temporary = Path(tempfile.mkdtemp(prefix=prefix))
+        # As TMPDIR may be "." it is made absolute: others run elsewhere.
+        self.temporary = Path(tempfile.mkdtemp(prefix=prefix)).absolute()
 
     def directory(self, name: str) -> Path:
         """A new directory below the run's temporary one."""

@@ -337,3 +337,13 @@ def test_how_a_process_ended_is_known_whoever_started_the_manager(tmp_path, monk
         assert [done.returncode for done in found] == [1]
     finally:
         signal.signal(signal.SIGCHLD, before)
+
+
+def test_a_temporary_folder_is_absolute_whatever_names_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", ".")
+    me = identity.Run()
+    try:
+        assert me.temporary.is_absolute() and me.temporary.parent == tmp_path
+    finally:
+        me.end()
