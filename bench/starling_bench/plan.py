@@ -3,6 +3,7 @@ models (sequences.py) and multiplied into what runs (turns.py).
 """
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -20,11 +21,14 @@ from .study import Study
 from .tsf_text import TsfText
 from .turns import in_turn
 
+# That one file may include, with those that these include.
+FILES_MAX = 200
+
 
 def load(path: Path, study: Study, long: bool = False, scale: float = 1) -> File:
     """Reads a study's TSF with what it includes; BenchError names field, file and line. Each
     sequence has its RTI, and its paths are absolute. `scale` multiplies the size of every test."""
-    file = _read(path, study, long, (), scale)
+    file = _read(path, study, long, (), count(1), scale)
     _enlarge(file, study, scale)
     named = {rti.name: rti for rti in file.rti}
     sequences = [one for sequence in file.sequence for one in in_turn(sequence, named, study)]
@@ -61,12 +65,15 @@ def _distinct(sequences: list[Sequence], study: Study) -> None:
 # ---- reading
 
 
-def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...], scale: float = 1) -> File:
-    """A file with all that it includes; those `above` include it, so it may not include them."""
+def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...], reads: Iterator[int],
+          scale: float = 1) -> File:  # fmt: skip
+    """A file with all that it includes; those `above` include it, so it may not include them.
+    `reads` counts the files that are read: what several include is read for each."""
     text = TsfText(path)
     study.complete(text.tables)
     included = [
-        _read(other, study, True, (*above, path.resolve())) for other in _others(text, above)
+        _read(other, study, True, (*above, path.resolve()), reads)
+        for other in _others(text, above, reads)
     ]
     try:
         alone = not (included or above) or "sequence" in text.tables
@@ -92,7 +99,7 @@ def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...], scale: 
     return whole
 
 
-def _others(text: TsfText, above: tuple[Path, ...]) -> Iterator[Path]:
+def _others(text: TsfText, above: tuple[Path, ...], reads: Iterator[int]) -> Iterator[Path]:
     """The files that it includes."""
     given = text.tables.get("include")
     # Another value is told of with the fields.
@@ -103,6 +110,9 @@ def _others(text: TsfText, above: tuple[Path, ...]) -> Iterator[Path]:
             raise text.fault(("include", i), f"'{name}' includes itself", "remove it")
         if not other.is_file():
             raise text.fault(("include", i), f"there is no file '{name}'", "correct the name")
+        if next(reads) > FILES_MAX:
+            what = f"'{name}' is one too many: {FILES_MAX} files are included already"
+            raise text.fault(("include", i), what, "include each once")
         yield other
 
 

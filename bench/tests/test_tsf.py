@@ -444,6 +444,15 @@ def test_an_included_file_brings_rtis_and_sequences_with_its_own_paths(tmp_path)
     assert [s.name for s in file.sequence] == ["t", "s"]
 
 
+def test_files_that_include_the_same_ones_again_and_again_have_an_end(tmp_path):
+    """Each of 30 the next one, twice: a billion readings."""
+    for n in range(30):
+        (tmp_path / f"{n}.toml").write_text(f'include = ["{n + 1}.toml", "{n + 1}.toml"]\n')
+    (tmp_path / "30.toml").write_text("include = []\n")
+    with pytest.raises(BenchError, match="200 files are included already"):
+        load(tmp_path, 'include = ["0.toml"]\n')
+
+
 @pytest.mark.parametrize(
     "field", ["samples", "queued_bytes_max", "outstanding_max", "loop_version"]
 )
