@@ -238,7 +238,8 @@ def test_a_comparison_of_runs_is_a_table_too(tmp_path, monkeypatch, capsys):
     for name, (rows_, summaries) in runs.items():
         store = stores[tmp_path / name] = types.SimpleNamespace(
             run={"started": "", "machine": {}, "executions": [], "notes": []},
-            samples=lambda rows_=rows_: rows_, summaries=lambda of=summaries: of, warnings=list,
+            samples=lambda rows_=rows_: rows_, summaries=lambda of=summaries: of,
+            warnings=list, recompute=dict,
         )  # fmt: skip
         assert store.summaries() is summaries
     monkeypatch.setattr(telling.Store, "load", lambda directory, _: stores[directory])
