@@ -638,6 +638,7 @@ impl ReadSide {
             return Ok(Fill::Nothing);
         };
         let start = Instant::now();
+        let mut turns = 0;
         let near = if self.by == By::Ring && self.rings.others_run() {
             Self::NEAR.min(spin)
         } else {
@@ -648,10 +649,11 @@ impl ReadSide {
             By::Link => self.ask_links()?,
             By::Stream => self.fill()?,
         };
+        let mut asks_on = true;
         loop {
             let took = start.elapsed();
             let came = !matches!(filled, Fill::Nothing) || self.has_news();
-            if came || took >= spin {
+            if came || took >= spin || !asks_on {
                 self.patience.learn(came, took);
                 return Ok(filled);
             }
@@ -659,7 +661,9 @@ impl ReadSide {
                 std::hint::spin_loop();
                 continue;
             }
+            let left = Instant::now();
             std::thread::yield_now();
+            asks_on = self.patience.asks_on(left.elapsed(), &mut turns);
             // What a ring has needs no system call to be seen.
             if !self.rings.has_news() {
                 filled = match self.by {
