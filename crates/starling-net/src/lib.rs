@@ -31,7 +31,7 @@ mod wait;
 pub use bundle::{Bundle, Bundling};
 pub use calls::{SystemCalls, count_system_call, system_calls};
 pub use compression::{Compression, Method, RECORD_BYTES, Records, Unpack};
-pub use datagram::{Datagrams, random_secret};
+pub use datagram::{Arrivals, Datagrams, Leaving, random_secret};
 pub use dial::{begin_dial, dial};
 pub use file::{open_file, read_file};
 pub use link::{Descriptors, Fill, Link, LinkReader, LinkWriter};

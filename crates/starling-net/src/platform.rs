@@ -4,9 +4,10 @@ use crate::calls::count_system_call;
 use rustix::event::{EventfdFlags, PollFlags, Timespec, eventfd};
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
+use rustix::net::addr::SocketAddrStorage;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags,
+    SendAncillaryMessage, SendFlags, SocketAddrAny,
 };
 use rustix::process::{Resource, getrlimit, setrlimit};
 use rustix::thread::CpuSet;
@@ -14,6 +15,7 @@ use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -52,6 +54,173 @@ pub(crate) fn send(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
 pub(crate) fn receive(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     count_system_call(|c| c.receives += 1);
     Ok(rustix::net::recv(fd, buffer, RecvFlags::DONTWAIT)?.0)
+}
+
+/// So many are sent, or received, with one call at most.
+pub(crate) const MANY: usize = 32;
+
+/// Bytes of a datagram, or of several one behind the other.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Outgoing<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// Where to; none: where the socket leads.
+    pub(crate) to: Option<SocketAddr>,
+    /// They are datagrams of this size each, but the last one, which may be smaller; 0: one.
+    pub(crate) size: u16,
+}
+
+/// What goes with datagrams that leave, or have come, as one: the size of each, in two bytes or in four.
+#[repr(C)]
+struct Segments {
+    head: libc::cmsghdr,
+    size: [u8; 8],
+}
+
+/// Zero, for structures of numbers and pointers, which the system's may have between theirs.
+///
+/// # Safety
+/// `T` is one of these.
+unsafe fn zero<T>() -> T {
+    // SAFETY: for these zero is a value.
+    unsafe { std::mem::zeroed() }
+}
+
+/// Sends the first [`MANY`] of these to where each is to go; how many the system has taken. It is an error only if that
+/// was none.
+pub(crate) fn send_many(fd: BorrowedFd<'_>, all: &[Outgoing<'_>]) -> io::Result<usize> {
+    count_system_call(|c| c.sends += 1);
+    let all = &all[..all.len().min(MANY)];
+    let mut heads = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; MANY];
+    let mut slices = [const { MaybeUninit::<libc::iovec>::uninit() }; MANY];
+    let mut segments = [const { MaybeUninit::<Segments>::uninit() }; MANY];
+    let mut names: [Option<SocketAddrAny>; MANY] = [const { None }; MANY];
+    for (at, one) in all.iter().enumerate() {
+        // SAFETY: structures of numbers and pointers.
+        let (mut head, mut said) = unsafe { (zero::<libc::mmsghdr>(), zero::<Segments>()) };
+        if let Some(to) = one.to {
+            let name = names[at].insert(to.into());
+            head.msg_hdr.msg_name = name.as_mut_ptr().cast();
+            head.msg_hdr.msg_namelen = name.addr_len();
+        }
+        head.msg_hdr.msg_iov = slices[at].write(libc::iovec {
+            iov_base: one.bytes.as_ptr().cast_mut().cast(),
+            iov_len: one.bytes.len(),
+        });
+        head.msg_hdr.msg_iovlen = 1;
+        if one.size > 0 {
+            (said.head.cmsg_level, said.head.cmsg_type) = (libc::SOL_UDP, libc::UDP_SEGMENT);
+            said.head.cmsg_len = (size_of::<libc::cmsghdr>() + size_of::<u16>()) as _;
+            said.size[..2].copy_from_slice(&one.size.to_ne_bytes());
+            head.msg_hdr.msg_control = std::ptr::from_mut(segments[at].write(said)).cast();
+            head.msg_hdr.msg_controllen = size_of::<Segments>() as _;
+        }
+        heads[at].write(head);
+    }
+    // SAFETY: so many heads are written, and what they point to lives through the call, which only reads it, and writes
+    // lengths into the heads.
+    let sent = check(unsafe {
+        let heads = heads.as_mut_ptr().cast();
+        libc::sendmmsg(fd.as_raw_fd(), heads, all.len() as _, libc::MSG_DONTWAIT)
+    })?;
+    Ok(usize::try_from(sent).unwrap_or(0))
+}
+
+/// What has come at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Incoming {
+    pub(crate) slot: usize,
+    pub(crate) length: usize,
+    pub(crate) from: SocketAddr,
+    /// It is datagrams of this size each, but the last one, which may be smaller.
+    pub(crate) size: usize,
+}
+
+/// Receives datagrams, each into its slot of `buffer`, all of which have so many bytes. It is an error only if there was
+/// none.
+pub(crate) fn receive_many(
+    fd: BorrowedFd<'_>,
+    (buffer, slot): (&mut [u8], usize),
+    came: &mut Vec<Incoming>,
+) -> io::Result<usize> {
+    count_system_call(|c| c.receives += 1);
+    let mut heads = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; MANY];
+    let mut slices = [const { MaybeUninit::<libc::iovec>::uninit() }; MANY];
+    let mut segments = [const { MaybeUninit::<Segments>::uninit() }; MANY];
+    let mut names = [const { MaybeUninit::<SocketAddrStorage>::uninit() }; MANY];
+    let mut count = 0;
+    for (at, slot) in buffer.chunks_exact_mut(slot).take(MANY).enumerate() {
+        // SAFETY: structures of numbers and pointers.
+        let (mut head, said) = unsafe { (zero::<libc::mmsghdr>(), zero::<Segments>()) };
+        head.msg_hdr.msg_name = names[at].as_mut_ptr().cast();
+        head.msg_hdr.msg_namelen = size_of::<SocketAddrStorage>() as _;
+        head.msg_hdr.msg_iov = slices[at].write(libc::iovec {
+            iov_base: slot.as_mut_ptr().cast(),
+            iov_len: slot.len(),
+        });
+        head.msg_hdr.msg_iovlen = 1;
+        head.msg_hdr.msg_control = std::ptr::from_mut(segments[at].write(said)).cast();
+        head.msg_hdr.msg_controllen = size_of::<Segments>() as _;
+        heads[at].write(head);
+        count += 1;
+    }
+    // SAFETY: so many heads are written; what they point to is this call's alone, has the lengths that are given, and
+    // lives through it.
+    let received = check(unsafe {
+        let heads = heads.as_mut_ptr().cast();
+        let no_end = std::ptr::null_mut();
+        libc::recvmmsg(
+            fd.as_raw_fd(),
+            heads,
+            count,
+            libc::MSG_DONTWAIT as _,
+            no_end,
+        )
+    })?;
+    let received = usize::try_from(received).unwrap_or(0);
+    for at in 0..received {
+        // SAFETY: they were written before the call, which the system has filled so many of in.
+        let (head, said) = unsafe { (heads[at].assume_init_ref(), segments[at].assume_init_ref()) };
+        let length = head.msg_len as usize;
+        let whole = size_of::<libc::cmsghdr>() + size_of::<libc::c_int>();
+        let is_said = head.msg_hdr.msg_controllen >= whole as _
+            && (said.head.cmsg_level, said.head.cmsg_type) == (libc::SOL_UDP, libc::UDP_GRO);
+        let size = said.size.first_chunk().filter(|_| is_said);
+        let size = size.and_then(|size| usize::try_from(libc::c_int::from_ne_bytes(*size)).ok());
+        let size = size.filter(|size| *size > 0);
+        let namelen = head.msg_hdr.msg_namelen as usize;
+        if !(size_of::<libc::sockaddr_in>()..=size_of::<SocketAddrStorage>()).contains(&namelen) {
+            continue;
+        }
+        // SAFETY: the system has written an address of so many bytes there.
+        let from = unsafe { SocketAddrAny::read(names[at].as_ptr(), head.msg_hdr.msg_namelen) };
+        if let Ok(from) = SocketAddr::try_from(from) {
+            came.push(Incoming {
+                slot: at,
+                length,
+                from,
+                size: size.unwrap_or(length),
+            });
+        }
+    }
+    Ok(received)
+}
+
+/// Wants datagrams that the system has joined to come so. An error: it joins none.
+pub(crate) fn receive_joined(fd: BorrowedFd<'_>) -> io::Result<()> {
+    set_of_datagrams(fd, libc::UDP_GRO, 1)
+}
+
+/// An error: the system does not know what joined datagrams are, and would take them for one.
+pub(crate) fn sends_joined(fd: BorrowedFd<'_>) -> io::Result<()> {
+    // Those of no size that is said are alone.
+    set_of_datagrams(fd, libc::UDP_SEGMENT, 0)
+}
+
+fn set_of_datagrams(fd: BorrowedFd<'_>, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
+    let (number, bytes) = (&raw const value, size_of_val(&value) as libc::socklen_t);
+    // SAFETY: the number lives through the call, and has so many bytes.
+    check(unsafe { libc::setsockopt(fd.as_raw_fd(), libc::SOL_UDP, option, number.cast(), bytes) })
+        .map(|_| ())
 }
 
 /// Most descriptors that go with one message.

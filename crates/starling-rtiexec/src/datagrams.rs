@@ -14,7 +14,7 @@ use crate::trunk::BY_A_FORWARDER;
 use mio::Token;
 use starling_core::PeerId;
 use starling_core::message::BestEffort;
-use starling_net::{Datagrams, Endpoint, LinkReader, random_secret};
+use starling_net::{Arrivals, Datagrams, Endpoint, Leaving, LinkReader, random_secret};
 use starling_wire::{
     DatagramHead, DatagramIn, DatagramOut, LinkNotice, Secret, StreamPosition, read_data,
     split_datagram, split_frame, split_parcels,
@@ -33,8 +33,9 @@ pub(crate) const BY_DATAGRAMS: &str = "datagrams";
 /// Where events of these sockets come.
 pub(crate) const DATAGRAMS: Token = Token(usize::MAX - 2);
 
-/// So many are taken from each socket before streams have their turn.
+/// So many are taken from each socket before streams have their turn, and so many at a time.
 const PER_TURN: usize = 256;
+pub(crate) const TOGETHER: usize = 32;
 
 /// A way is taken for closed when nothing was heard on it for so many heartbeats.
 pub(crate) const SILENT_BEATS: u32 = 3;
@@ -46,7 +47,7 @@ pub(crate) struct Sockets {
     pub(crate) sessions: HashMap<Secret, usize>,
     /// There may be something to read.
     pub(crate) readable: bool,
-    pub(crate) buffer: Vec<u8>,
+    pub(crate) arrivals: Arrivals,
 }
 
 /// The session of one member.
@@ -64,6 +65,24 @@ pub(crate) struct Session {
     streamed: u64,
     /// Data for it goes by datagrams.
     open: bool,
+}
+
+impl Session {
+    /// Makes room for a message in the datagram that is being filled. Whether so much waits that it is to be sent before.
+    #[inline]
+    fn make_room(&mut self, bytes: usize) -> bool {
+        if self.outgoing.has_room(bytes) {
+            return false;
+        }
+        self.outgoing.datagram(true, false);
+        self.outgoing.is_long()
+    }
+
+    fn leaving(&self) -> Option<Leaving<'_>> {
+        let (bytes, lengths) = self.outgoing.leaving();
+        let to = Some(self.address?);
+        Some(Leaving { to, bytes, lengths })
+    }
 }
 
 impl Server {
@@ -184,7 +203,7 @@ impl Server {
         if !self.sockets.readable {
             return;
         }
-        let mut buffer = std::mem::take(&mut self.sockets.buffer);
+        let mut arrivals = std::mem::take(&mut self.sockets.arrivals);
         // A flood of datagrams at one leaves the others their turn, and streams theirs; its own comes again at once.
         let beside = self.sockets.by_listener.iter();
         let mut sockets: Vec<_> = beside.map(|(n, s)| (Some(*n), s.clone())).collect();
@@ -193,23 +212,27 @@ impl Server {
         let mut left = false;
         for (listener, socket) in sockets {
             let mut taken = 0;
-            while taken < PER_TURN {
-                let Some((length, from)) = socket.receive(&mut buffer) else {
+            loop {
+                let more = socket.receive_all(&mut arrivals);
+                while let Some((datagram, from)) = arrivals.take() {
+                    taken += 1;
+                    if let Some((head, parcels)) = split_parcels(datagram) {
+                        self.take_parcels(listener, (&head, parcels), from, now);
+                    } else if let Some(listener) = listener
+                        && let Some((head, frames)) = split_datagram(datagram)
+                    {
+                        self.take_datagram(listener, (&head, frames), from, now);
+                    }
+                }
+                // Else what comes later is an event of its own.
+                left |= more && taken >= PER_TURN;
+                if !more || taken >= PER_TURN {
                     break;
-                };
-                taken += 1;
-                if let Some((head, parcels)) = split_parcels(&buffer[..length]) {
-                    self.take_parcels(listener, (&head, parcels), from, now);
-                } else if let Some(listener) = listener
-                    && let Some((head, frames)) = split_datagram(&buffer[..length])
-                {
-                    self.take_datagram(listener, (&head, frames), from, now);
                 }
             }
-            left |= taken >= PER_TURN;
         }
         self.sockets.readable = left;
-        self.sockets.buffer = buffer;
+        self.sockets.arrivals = arrivals;
     }
 
     fn take_datagram(
@@ -252,7 +275,9 @@ impl Server {
             connection.best_effort.by = BY_DATAGRAMS.into();
         }
         if head.asks {
-            self.send_datagram(n);
+            // With what is bundled, if something is; at the end of the round.
+            session.outgoing.datagram(true, false);
+            self.mark_dirty(n);
         }
         self.handle_frames(n, frames, now);
     }
@@ -337,9 +362,11 @@ impl Server {
         }
         let by_datagram = |s: &Session| s.open && s.outgoing.takes(frame.len());
         if to.session.as_deref().is_some_and(by_datagram) {
-            let has_room = |s: &Session| s.outgoing.has_room(frame.len());
-            if !to.session.as_deref().is_some_and(has_room) {
-                self.send_datagram(receiver);
+            if let Some(session) = to.session.as_deref_mut() {
+                let is_long = session.make_room(frame.len());
+                if is_long {
+                    self.send_bundled(&[receiver]);
+                }
             }
             if let Some(session) = self.session(receiver) {
                 session.outgoing.forward(frame);
@@ -357,7 +384,7 @@ impl Server {
             }
         }
         // What goes by stream is newer than what is bundled.
-        self.send_bundled(receiver);
+        self.send_bundled(&[receiver]);
         if let Some(to) = self.connections.get_mut(receiver) {
             to.writer.out().extend_from_slice(frame);
             if let Some(session) = &mut to.session {
@@ -374,25 +401,30 @@ impl Server {
         self.connections.get_mut(n)?.session.as_deref_mut()
     }
 
-    /// Sends the datagram that is bundled for `n`, if something is.
-    pub(crate) fn send_bundled(&mut self, n: usize) {
-        if self.session(n).is_some_and(|s| !s.outgoing.is_empty()) {
-            self.send_datagram(n);
+    /// Sends what is bundled for these, where something is, with one call for many of them. What the system does not take is
+    /// lost, and its receiver counts it.
+    pub(crate) fn send_bundled(&mut self, to: &[usize]) {
+        let mut any = false;
+        for n in to {
+            any |= self.session(*n).is_some_and(|s| s.outgoing.complete(true));
         }
-    }
-
-    /// Sends a datagram to `n`, with what is bundled for it. What the system does not take is lost, and the
-    /// receiver counts it.
-    fn send_datagram(&mut self, n: usize) {
-        let sockets = &self.sockets.by_listener;
-        let connection = self.connections.get_mut(n);
-        let Some(session) = connection.and_then(|c| c.session.as_deref_mut()) else {
+        if !any {
             return;
-        };
-        if let (Some(to), Some(socket)) = (session.address, sockets.get(&session.listener)) {
-            socket.send_to(session.outgoing.datagram(true, false), to);
         }
-        session.outgoing.sent();
+        let connections = &self.connections;
+        let sessions = || {
+            to.iter()
+                .filter_map(|n| connections.get(*n)?.session.as_deref())
+        };
+        for (listener, socket) in &self.sockets.by_listener {
+            let theirs = sessions().filter(|s| s.listener == *listener);
+            socket.send_all(theirs.filter_map(Session::leaving));
+        }
+        for n in to {
+            if let Some(session) = self.session(*n) {
+                session.outgoing.sent();
+            }
+        }
     }
 
     /// Takes ways for closed on which nothing was heard for long.
@@ -414,7 +446,7 @@ impl Server {
                 "{}: best-effort data goes by its stream: no datagram has come for {silent:.1} s",
                 connection.name()
             );
-            self.send_bundled(n);
+            self.send_bundled(&[n]);
         }
     }
 
@@ -461,9 +493,12 @@ mod tests {
         server.sockets.readable = true;
         server.take_datagrams(Instant::now());
         assert!(server.sockets.readable, "there is more");
-        let mut buffer = [0; 100];
+        let mut arrivals = Arrivals::new(PER_TURN);
         for socket in &sockets {
-            let left = std::iter::from_fn(|| socket.receive(&mut buffer)).count();
+            let mut left = 0;
+            while socket.receive_all(&mut arrivals) || !arrivals.is_empty() {
+                left += std::iter::from_fn(|| arrivals.take().map(|_| ())).count();
+            }
             assert!(left <= SENT - PER_TURN, "{left} wait still");
         }
         server.take_datagrams(Instant::now());

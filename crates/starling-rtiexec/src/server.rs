@@ -515,7 +515,8 @@ impl Server {
                 self.release(n);
             }
         }
-        for n in std::mem::take(&mut self.dirty) {
+        let dirty = std::mem::take(&mut self.dirty);
+        for &n in &dirty {
             let Some(connection) = self.connection(n) else {
                 continue;
             };
@@ -523,13 +524,6 @@ impl Server {
             if connection.is_part {
                 continue;
             }
-            if connection.session.is_some() {
-                self.send_bundled(n);
-            }
-            self.flush_way(n);
-            let Some(connection) = self.connection(n) else {
-                continue;
-            };
             if connection.writable {
                 connection.flush(now);
                 let failed = connection.write_failed.is_some();
@@ -538,6 +532,13 @@ impl Server {
                     self.queue(n);
                 }
             }
+            self.flush_way(n);
+        }
+        // Behind what stands on streams, of which some may be to be read before.
+        self.send_bundled(&dirty);
+        if self.dirty.is_empty() {
+            self.dirty = dirty;
+            self.dirty.clear();
         }
     }
 

@@ -10,15 +10,15 @@
 //! went this way came to its federate, or is counted there or at rtiexec, whichever end of whichever trunk has lost it.
 
 use crate::connection::Connection;
-use crate::datagrams::{BY_STREAM, DATAGRAMS, SILENT_BEATS};
+use crate::datagrams::{BY_STREAM, DATAGRAMS, SILENT_BEATS, TOGETHER};
 use crate::server::{Ending, Server};
 use crate::trunk::Channel;
 use mio::Interest;
 use mio::unix::SourceFd;
-use starling_net::{Datagrams, LinkReader, random_secret};
+use starling_net::{Arrivals, Datagrams, Leaving, LinkReader, random_secret};
 use starling_wire::{
-    DATAGRAM_BYTES_MAX, Lane, LinkNotice, OnTrunk, PLACES_MAX, Parcels, ParcelsHead, ParcelsOut,
-    Place, Secret, data_kind, is_best_effort, read_data, split_frame,
+    Lane, LinkNotice, OnTrunk, PLACES_MAX, Parcels, ParcelsHead, ParcelsOut, Place, Secret,
+    data_kind, is_best_effort, read_data, split_frame,
 };
 use std::io;
 use std::net::SocketAddr;
@@ -74,25 +74,26 @@ impl Way {
         }
     }
 
-    /// Sends what is bundled, or nothing. What the system does not take is lost, and counted at the other end.
+    /// Sends what is bundled, or nothing.
     fn send(&mut self, asks: bool) {
-        let datagram = self.out.datagram(self.heard.is_some(), asks);
-        match self.to {
-            To::Back(_, Some(address)) => {
-                self.socket.send_to(datagram, address);
-            }
-            To::Back(_, None) => {}
-            To::There => {
-                self.socket.send(datagram);
-            }
-        }
-        self.out.sent();
+        self.out.datagram(self.heard.is_some(), asks);
+        self.flush();
     }
 
+    /// Sends what is bundled, if something is. What the system does not take is lost, and counted at the other end.
     fn flush(&mut self) {
-        if !self.out.is_empty() {
-            self.send(false);
+        if !self.out.complete(self.heard.is_some()) {
+            return;
         }
+        let (bytes, lengths) = self.out.leaving();
+        let to = match self.to {
+            To::Back(_, address) => address,
+            To::There => None,
+        };
+        if to.is_some() || matches!(self.to, To::There) {
+            self.socket.send_all([Leaving { to, bytes, lengths }]);
+        }
+        self.out.sent();
     }
 
     /// A datagram of the other end has come.
@@ -120,7 +121,10 @@ impl Way {
     pub(crate) fn put(&mut self, places: &[Place], frame: &[u8]) {
         for places in places.chunks(PLACES_MAX) {
             if !self.out.put(places, frame) {
-                self.send(false);
+                self.out.datagram(self.heard.is_some(), false);
+                if self.out.is_long() {
+                    self.flush();
+                }
                 // Whatever is alone has room.
                 let _ = self.out.put(places, frame);
             }
@@ -230,7 +234,9 @@ impl Server {
 
     /// Watches a socket for datagrams, which there is memory for from then on.
     pub(crate) fn watch_datagrams(&mut self, socket: &Datagrams) -> io::Result<()> {
-        self.sockets.buffer.resize(DATAGRAM_BYTES_MAX, 0);
+        if !self.sockets.arrivals.has_room() {
+            self.sockets.arrivals = Arrivals::new(TOGETHER);
+        }
         self.registry.register(
             &mut SourceFd(&socket.as_raw_fd()),
             DATAGRAMS,

@@ -4,11 +4,11 @@ mod common;
 
 use common::{Client, Running, run};
 use starling_core::message::{BestEffort, FromExecutive, ToExecutive};
-use starling_net::Endpoint;
+use starling_net::{Datagrams, Endpoint, Leaving};
 use starling_wire::{
     DatagramIn, DatagramOut, LinkNotice, LinkRequest, Secret, StreamPosition, split_datagram,
 };
-use std::net::UdpSocket;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
 fn server() -> Running {
@@ -228,4 +228,63 @@ fn a_way_on_which_nothing_comes_gives_way_to_the_stream() {
     send(&mut a, 3);
     assert!(!to_b.receive().is_empty());
     assert!(best_effort(&server).iter().any(|b| b.by == "datagrams"));
+}
+
+/// System calls of rtiexec to receive and to send, since then.
+fn calls(server: &Running, since: (u64, u64)) -> (u64, u64) {
+    let calls = server.state().calls;
+    (calls.receives - since.0, calls.sends - since.1)
+}
+
+/// However many receivers there are, and however much has come together.
+#[test]
+fn one_call_receives_and_one_sends() {
+    const RECEIVERS: usize = 8;
+    let server = run(|config| {
+        config.listen.push(Endpoint::loopback(0));
+        config.heartbeat = Duration::from_secs(3600);
+        config.timeout = Duration::from_secs(3600);
+    });
+    let mut a = Client::founder(&server, "F");
+    let mut members: Vec<_> = (0..RECEIVERS)
+        .map(|n| {
+            let mut member = Client::member(&server, "F", &format!("m{n}"));
+            member.subscribe();
+            a.until_subscribed(&member);
+            let mut way = Way::open(&mut member);
+            way.send_and_hear();
+            (member, way)
+        })
+        .collect();
+    let mut from_a = Way::open(&mut a);
+    from_a.send_and_hear();
+    for number in 0..20 {
+        let before = calls(&server, (0, 0));
+        let frame = frame(&mut a, number);
+        from_a.out.forward(&frame);
+        from_a.send(false);
+        for (_, way) in &mut members {
+            assert_eq!(way.receive(), frame);
+        }
+        assert_eq!(calls(&server, before), (1, 1));
+    }
+    // 400 messages in 40 datagrams, which come at once.
+    let before = calls(&server, (0, 0));
+    let frame = frame(&mut a, 20);
+    for _ in 0..40 {
+        (0..10).for_each(|_| from_a.out.forward(&frame));
+        from_a.out.datagram(true, false);
+    }
+    let (bytes, lengths) = from_a.out.leaving();
+    let to = Some(from_a.socket.peer_addr().unwrap());
+    let sender = Datagrams::at(Ipv4Addr::LOCALHOST.into()).unwrap();
+    assert_eq!(sender.send_all([Leaving { to, bytes, lengths }]), 40);
+    for (_, way) in &mut members {
+        let mut came = 0;
+        while came < 400 * frame.len() {
+            came += way.receive().len();
+        }
+        assert_eq!((came, way.incoming.lost()), (400 * frame.len(), 0));
+    }
+    assert_eq!(calls(&server, before), (1, 1));
 }

@@ -41,13 +41,80 @@ pub fn is_best_effort<V>(data: &Data<'_, V>) -> bool {
         && !data.is_in_time_order()
 }
 
-/// The outgoing direction: a bundle of messages that are to leave in one datagram.
+/// So many bytes of datagrams wait to leave together, and what one message takes beyond that.
+const LEAVING_BYTES: usize = 64 * 1024;
+
+/// Datagrams that are to leave together, one behind the other: those that are whole, and behind them the one that is
+/// being filled, of which the head is there.
+#[derive(Debug)]
+pub(crate) struct Row {
+    pub(crate) bytes: Vec<u8>,
+    /// Of those that are whole.
+    lengths: Vec<usize>,
+    /// Where the one that is being filled begins.
+    pub(crate) begin: usize,
+    head: usize,
+}
+
+impl Row {
+    pub(crate) fn new(head: Vec<u8>) -> Self {
+        Row {
+            head: head.len(),
+            bytes: head,
+            lengths: Vec::new(),
+            begin: 0,
+        }
+    }
+
+    /// Bytes of the one that is being filled.
+    #[inline]
+    pub(crate) fn last(&self) -> usize {
+        self.bytes.len() - self.begin
+    }
+
+    /// Bytes that wait; 0: nothing does.
+    #[inline]
+    pub(crate) fn pending(&self) -> usize {
+        match self.last() {
+            last if last == self.head => self.begin,
+            last => self.begin + last,
+        }
+    }
+
+    /// Whether so much waits that it is to leave.
+    #[inline]
+    pub(crate) fn is_long(&self) -> bool {
+        self.begin >= LEAVING_BYTES
+    }
+
+    /// The one that is being filled is whole; it is returned, and the next one begins.
+    pub(crate) fn end(&mut self) -> &[u8] {
+        let (begin, end) = (self.begin, self.bytes.len());
+        self.lengths.push(end - begin);
+        self.bytes.extend_from_within(begin..begin + self.head);
+        self.begin = end;
+        &self.bytes[begin..end]
+    }
+
+    /// Those that are whole, and the length of each.
+    pub(crate) fn leaving(&self) -> (&[u8], &[usize]) {
+        (&self.bytes[..self.begin], &self.lengths)
+    }
+
+    /// They have left, or are lost.
+    pub(crate) fn sent(&mut self) {
+        self.bytes.drain(..self.begin);
+        self.begin = 0;
+        self.lengths.clear();
+    }
+}
+
+/// The outgoing direction: bundles of messages, each of which is to leave in one datagram, and these together.
 #[derive(Debug)]
 pub struct DatagramOut {
-    /// Head and frames.
-    bytes: Vec<u8>,
+    row: Row,
     bytes_max: usize,
-    /// Messages in it.
+    /// Messages in the datagram that is being filled.
     messages: u64,
     /// Messages in those before it.
     before: u64,
@@ -59,11 +126,11 @@ impl DatagramOut {
     /// Of this session, for datagrams of at most `bytes_max` bytes where a message is no larger. The
     /// stream is at `position`.
     pub fn new(secret: &Secret, bytes_max: usize, position: u64) -> Self {
-        let mut bytes = vec![VERSION, 0];
-        bytes.extend_from_slice(secret);
-        bytes.resize(HEAD_BYTES, 0);
+        let mut head = vec![VERSION, 0];
+        head.extend_from_slice(secret);
+        head.resize(HEAD_BYTES, 0);
         DatagramOut {
-            bytes,
+            row: Row::new(head),
             bytes_max: bytes_max.clamp(HEAD_BYTES, DATAGRAM_BYTES_MAX),
             messages: 0,
             before: 0,
@@ -72,7 +139,7 @@ impl DatagramOut {
     }
 
     /// What is appended from now on is to be taken only behind what stands on the stream up to here.
-    /// The bundle must be empty.
+    /// The datagram that is being filled must be empty.
     pub fn follow(&mut self, position: u64) {
         debug_assert_eq!(
             self.messages, 0,
@@ -86,16 +153,22 @@ impl DatagramOut {
         self.behind
     }
 
-    /// Whether a message is bundled.
+    /// Whether nothing waits to leave.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.messages == 0
+        self.pending() == 0
     }
 
-    /// Bytes of the bundle, and how many make it full.
+    /// Bytes that wait to leave; 0: nothing does.
     #[inline]
-    pub fn fill(&self) -> (usize, usize) {
-        (self.bytes.len(), self.bytes_max)
+    pub fn pending(&self) -> usize {
+        self.row.pending()
+    }
+
+    /// Whether so much waits that it is to leave before more is appended.
+    #[inline]
+    pub fn is_long(&self) -> bool {
+        self.row.is_long()
     }
 
     /// Whether a message of these bytes fits into a datagram at all.
@@ -104,23 +177,23 @@ impl DatagramOut {
         HEAD_BYTES + bytes <= DATAGRAM_BYTES_MAX
     }
 
-    /// Whether a message of these bytes fits into this one, beside what is in it.
+    /// Whether a message of these bytes fits into the datagram that is being filled, beside what is in it.
     #[inline]
     pub fn has_room(&self, bytes: usize) -> bool {
-        self.messages == 0 || self.bytes.len() + bytes <= self.bytes_max
+        self.messages == 0 || self.row.last() + bytes <= self.bytes_max
     }
 
     /// Appends a frame, for which there must be room.
     #[inline]
     pub fn put<V: Run>(&mut self, frame: &DataFrame<'_, V>) {
-        frame.put_into(&mut self.bytes);
+        frame.put_into(&mut self.row.bytes);
         self.messages += 1;
     }
 
     /// Appends a whole frame as it came, for which there must be room.
     #[inline]
     pub fn forward(&mut self, frame: &[u8]) {
-        self.bytes.extend_from_slice(frame);
+        self.row.bytes.extend_from_slice(frame);
         self.messages += 1;
     }
 
@@ -129,18 +202,33 @@ impl DatagramOut {
         self.before + self.messages
     }
 
-    /// The datagram; it is to be sent, and then [`sent`](Self::sent) to be called.
+    /// Ends the datagram that is being filled, whatever is in it; the next one begins. It waits among those that are
+    /// [`leaving`](Self::leaving), and is returned.
     pub fn datagram(&mut self, hears: bool, asks: bool) -> &[u8] {
-        self.bytes[1] = HEARS * u8::from(hears) + ASKS * u8::from(asks);
-        self.bytes[18..26].copy_from_slice(&self.before.to_le_bytes());
-        self.bytes[26..34].copy_from_slice(&self.behind.to_le_bytes());
-        &self.bytes
+        let head = &mut self.row.bytes[self.row.begin..];
+        head[1] = HEARS * u8::from(hears) + ASKS * u8::from(asks);
+        head[18..26].copy_from_slice(&self.before.to_le_bytes());
+        head[26..34].copy_from_slice(&self.behind.to_le_bytes());
+        self.before += std::mem::take(&mut self.messages);
+        self.row.end()
     }
 
-    /// It has left, or is lost: the next one begins.
+    /// The same if something is in it. Whether anything is to leave.
+    pub fn complete(&mut self, hears: bool) -> bool {
+        if self.messages > 0 {
+            self.datagram(hears, false);
+        }
+        !self.is_empty()
+    }
+
+    /// Those that are to leave, one behind the other, and the length of each; then [`sent`](Self::sent) is to be called.
+    pub fn leaving(&self) -> (&[u8], &[usize]) {
+        self.row.leaving()
+    }
+
+    /// They have left, or are lost.
     pub fn sent(&mut self) {
-        self.bytes.truncate(HEAD_BYTES);
-        self.before += std::mem::take(&mut self.messages);
+        self.row.sent();
     }
 }
 

@@ -63,14 +63,16 @@ impl GroupOut {
         self.out.put(frame);
     }
 
-    /// Bytes of messages that wait, with their head; 0: none do.
+    /// Bytes that wait to leave; 0: nothing does.
     #[inline]
     pub fn pending(&self) -> usize {
-        if self.out.is_empty() {
-            0
-        } else {
-            self.out.fill().0
-        }
+        self.out.pending()
+    }
+
+    /// Whether so much waits that it is to leave before more is appended.
+    #[inline]
+    pub fn is_long(&self) -> bool {
+        self.out.is_long()
     }
 
     /// Whether something was put since the turn began.
@@ -90,12 +92,22 @@ impl GroupOut {
         self.told = self.out.messages();
     }
 
-    /// The datagram with what waits, or with nothing; it is to be sent, and then [`sent`](Self::sent) to be called.
+    /// Ends the datagram that is being filled, as [`DatagramOut::datagram`].
     pub fn datagram(&mut self) -> &[u8] {
         self.out.datagram(false, false)
     }
 
-    /// It has left, or is lost.
+    /// The same if something is in it. Whether anything is to leave.
+    pub fn complete(&mut self) -> bool {
+        self.out.complete(false)
+    }
+
+    /// Those that are to leave, as [`DatagramOut::leaving`]; then [`sent`](Self::sent) is to be called.
+    pub fn leaving(&self) -> (&[u8], &[usize]) {
+        self.out.leaving()
+    }
+
+    /// They have left, or are lost.
     pub fn sent(&mut self) {
         self.out.sent();
     }

@@ -14,7 +14,7 @@
 
 use crate::codec::{Reader, WireError, bad, put_number};
 use crate::datagram::{
-    ASKS, DATAGRAM_BYTES_MAX, DatagramIn, HEARS, Secret, StreamPosition, count_frames,
+    ASKS, DATAGRAM_BYTES_MAX, DatagramIn, HEARS, Row, Secret, StreamPosition, count_frames,
 };
 
 /// The first byte, where those of a single federate have their version.
@@ -38,11 +38,10 @@ pub struct Place {
     pub behind: u64,
 }
 
-/// The parcels of the next datagram.
+/// Parcels, in datagrams that are to leave together.
 #[derive(Debug)]
 pub struct ParcelsOut {
-    /// Head and parcels.
-    bytes: Vec<u8>,
+    row: Row,
     bytes_max: usize,
     /// Where the last parcel begins.
     last: usize,
@@ -55,10 +54,10 @@ pub struct ParcelsOut {
 impl ParcelsOut {
     /// Recognized by this secret, with datagrams of at most `bytes_max` bytes where a message is no larger.
     pub fn new(secret: &Secret, bytes_max: usize) -> Self {
-        let mut bytes = vec![FORMAT, 0];
-        bytes.extend_from_slice(secret);
+        let mut head = vec![FORMAT, 0];
+        head.extend_from_slice(secret);
         ParcelsOut {
-            bytes,
+            row: Row::new(head),
             bytes_max: bytes_max.clamp(HEAD_BYTES, DATAGRAM_BYTES_MAX),
             last: 0,
             next: Vec::new(),
@@ -66,10 +65,21 @@ impl ParcelsOut {
         }
     }
 
-    /// Whether nothing is in it.
+    /// Whether nothing waits to leave.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.bytes.len() == HEAD_BYTES
+        self.row.pending() == 0
+    }
+
+    /// Whether so much waits that it is to leave before more is appended.
+    #[inline]
+    pub fn is_long(&self) -> bool {
+        self.row.is_long()
+    }
+
+    /// Whether nothing is in the datagram that is being filled.
+    fn is_new(&self) -> bool {
+        self.row.last() == HEAD_BYTES
     }
 
     /// Whether a frame of these bytes fits into a datagram at all, whoever it is for.
@@ -79,11 +89,11 @@ impl ParcelsOut {
     }
 
     /// Appends a whole frame, which it [`takes`](Self::takes), for at most [`PLACES_MAX`] channels. False: there is no room
-    /// beside what is in it, which is to be sent before.
+    /// beside what is in the datagram, which is to be ended before.
     #[must_use]
     pub fn put(&mut self, places: &[Place], frame: &[u8]) -> bool {
         debug_assert!(places.len() <= PLACES_MAX && Self::takes(frame.len()));
-        let goes_on = !self.is_empty() && self.next == places;
+        let goes_on = !self.is_new() && self.next == places;
         self.places.clear();
         if !goes_on {
             self.places.extend_from_slice(&[0; 4]);
@@ -95,33 +105,50 @@ impl ParcelsOut {
             }
         }
         let bytes = self.places.len() + frame.len();
-        if !self.is_empty() && self.bytes.len() + bytes > self.bytes_max {
+        if !self.is_new() && self.row.last() + bytes > self.bytes_max {
             return false;
         }
+        let out = &mut self.row.bytes;
         if !goes_on {
-            self.last = self.bytes.len();
+            self.last = out.len();
             self.next.clear();
             self.next.extend_from_slice(places);
         }
-        self.bytes.extend_from_slice(&self.places);
-        self.bytes.extend_from_slice(frame);
+        out.extend_from_slice(&self.places);
+        out.extend_from_slice(frame);
         for place in &mut self.next {
             place.before += 1;
         }
-        let length = u32::try_from(self.bytes.len() - self.last - 4).unwrap_or(u32::MAX);
-        self.bytes[self.last..self.last + 4].copy_from_slice(&length.to_le_bytes());
+        let length = u32::try_from(out.len() - self.last - 4).unwrap_or(u32::MAX);
+        out[self.last..self.last + 4].copy_from_slice(&length.to_le_bytes());
         true
     }
 
-    /// The datagram, as [`DatagramOut::datagram`](crate::DatagramOut::datagram); then [`sent`](Self::sent) is to be called.
+    /// Ends the datagram that is being filled, as [`DatagramOut::datagram`](crate::DatagramOut::datagram).
     pub fn datagram(&mut self, hears: bool, asks: bool) -> &[u8] {
-        self.bytes[1] = HEARS * u8::from(hears) + ASKS * u8::from(asks);
-        &self.bytes
+        let begin = self.row.begin;
+        self.row.bytes[begin + 1] = HEARS * u8::from(hears) + ASKS * u8::from(asks);
+        self.row.end()
     }
 
-    /// It has left, or is lost: the next one begins.
+    /// The same if something is in it. Whether anything is to leave.
+    pub fn complete(&mut self, hears: bool) -> bool {
+        if !self.is_new() {
+            self.datagram(hears, false);
+        }
+        !self.is_empty()
+    }
+
+    /// Those that are to leave, as [`DatagramOut::leaving`](crate::DatagramOut::leaving); then [`sent`](Self::sent) is to be
+    /// called.
+    pub fn leaving(&self) -> (&[u8], &[usize]) {
+        self.row.leaving()
+    }
+
+    /// They have left, or are lost.
     pub fn sent(&mut self) {
-        self.bytes.truncate(HEAD_BYTES);
+        self.last -= self.row.begin.min(self.last);
+        self.row.sent();
     }
 }
 

@@ -83,16 +83,68 @@ fn a_datagram_says_what_was_put_into_it() {
     assert!(out.is_empty() && out.has_room(100_000) && !out.takes(DATAGRAM_BYTES_MAX));
     let frame = best_effort(5);
     out.forward(&frame);
-    let (bytes, most) = out.fill();
-    assert!(out.has_room(most - bytes) && !out.has_room(most - bytes + 1));
-    let (head, frames) = split_datagram(out.datagram(false, true)).unwrap();
+    let room = 1400 - out.pending();
+    assert!(out.has_room(room) && !out.has_room(room + 1));
+    let datagram = out.datagram(false, true).to_vec();
+    let (head, frames) = split_datagram(&datagram).unwrap();
     assert_eq!((head.secret, head.hears, head.asks), (SECRET, false, true));
     assert_eq!(frames, frame);
     // As it is put from what is to be sent.
     let mut other = DatagramOut::new(&SECRET, 1400, 0);
     let (frame, _) = split_frame(&frame).unwrap().unwrap();
     other.put(&DataFrame::new(&read_data(frame).unwrap().unwrap()));
-    assert_eq!(other.datagram(false, true), out.datagram(false, true));
+    assert_eq!(other.datagram(false, true), datagram);
+}
+
+/// Whatever is in each, also nothing, and wherever the stream is.
+#[test]
+fn those_that_leave_together_are_what_they_are_alone() {
+    let [mut alone, mut together] = [0, 1].map(|_| DatagramOut::new(&SECRET, 1400, 0));
+    let mut all = Vec::new();
+    for n in 0..50_u64 {
+        let those = n * 10..n * 10 + n % 4;
+        for out in [&mut alone, &mut together] {
+            out.follow(n / 7);
+            those.clone().for_each(|n| out.forward(&best_effort(n)));
+        }
+        all.push(alone.datagram(n % 2 == 0, n % 3 == 0).to_vec());
+        alone.sent();
+        together.datagram(n % 2 == 0, n % 3 == 0);
+        assert_eq!(alone.messages(), together.messages());
+    }
+    let waits = together.pending();
+    together.forward(&best_effort(1));
+    assert!(together.pending() > waits, "and one that is being filled");
+    let (mut bytes, lengths) = together.leaving();
+    assert_eq!(lengths.len(), all.len());
+    for (length, one) in lengths.iter().zip(&all) {
+        let datagram;
+        (datagram, bytes) = bytes.split_at(*length);
+        assert_eq!(datagram, one);
+    }
+    assert!(bytes.is_empty());
+    // The other goes on.
+    together.sent();
+    assert!(together.complete(true) && !alone.complete(true));
+    alone.forward(&best_effort(1));
+    assert_eq!(alone.datagram(true, false), together.leaving().0);
+    together.sent();
+    assert!(together.is_empty() && !together.complete(true));
+}
+
+#[test]
+fn what_waits_to_leave_is_bounded() {
+    let mut out = DatagramOut::new(&SECRET, 1400, 0);
+    let frame = best_effort(1);
+    while !out.is_long() {
+        while out.has_room(frame.len()) {
+            out.forward(&frame);
+        }
+        out.datagram(true, false);
+    }
+    assert!((65_536..65_536 + 1400).contains(&out.pending()));
+    out.sent();
+    assert!(!out.is_long());
 }
 
 #[test]

@@ -211,16 +211,24 @@ impl Hop {
             .map(|c| self.from[*c].next(CHANNELS[*c]))
             .collect();
         if !self.out.put(&places, &best_effort(number)) {
-            self.flush();
+            // They leave together.
+            self.out.datagram(true, false);
             assert!(self.out.put(&places, &best_effort(number)));
         }
     }
 
     fn flush(&mut self) {
-        if !self.out.is_empty() {
-            self.wire.push(self.out.datagram(true, false).to_vec());
+        if self.out.complete(true) {
+            let (mut bytes, lengths) = self.out.leaving();
+            for length in lengths {
+                let datagram;
+                (datagram, bytes) = bytes.split_at(*length);
+                self.wire.push(datagram.to_vec());
+            }
+            assert!(bytes.is_empty());
             self.out.sent();
         }
+        assert!(self.out.is_empty());
     }
 
     fn put(&mut self, channel: usize, number: Option<u64>) {

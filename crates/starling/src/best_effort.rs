@@ -5,7 +5,7 @@
 //! on its link, before the other begins: what was sent before can't come behind what is sent from then on.
 
 use crate::direct::{Direct, Peer, Way};
-use crate::group::{Ear, Groups, Hearing, ways};
+use crate::group::{self, Ear, Groups, Hearing, ways};
 use starling_core::Run;
 use starling_net::Stream;
 use starling_wire::{DataFrame, OnLink, put_on_link};
@@ -305,17 +305,21 @@ impl Direct {
         peer.ways = Default::default();
     }
 
-    /// Sends what waits for datagrams to be full.
+    /// Sends what waits for datagrams to be full, and datagrams that wait for more.
     pub(crate) fn flush_groups(&mut self) {
         let Some(groups) = &mut self.groups else {
             return;
         };
-        groups.all().iter_mut().for_each(|group| group.flush());
-        for peer in &mut self.peers {
-            if let Some((single, _)) = peer.single.as_deref_mut() {
-                single.flush();
-            }
-        }
+        let singles = self
+            .peers
+            .iter_mut()
+            .filter_map(|p| p.single.as_deref_mut());
+        let all = groups
+            .all()
+            .iter_mut()
+            .chain(singles.map(|(single, _)| single));
+        let mut all: Vec<_> = all.filter(|group| group.pending() > 0).collect();
+        group::flush(&mut all);
     }
 
     /// To how many others best-effort data goes by groups, and by datagrams of their own.

@@ -6,10 +6,10 @@
 use crate::link::Link;
 use crate::state::State;
 use starling_core::DataOut;
-use starling_net::{Bundle, Bundling, Datagrams, LinkReader, Quality, Stream};
+use starling_net::{Arrivals, Bundle, Datagrams, Leaving, LinkReader, Quality, Stream};
 use starling_wire::{
-    DATAGRAM_BYTES_MAX, DataFrame, DatagramIn, DatagramOut, Secret, StreamPosition, is_best_effort,
-    read_data, split_datagram, split_frame,
+    DataFrame, DatagramIn, DatagramOut, Secret, StreamPosition, is_best_effort, read_data,
+    split_datagram, split_frame,
 };
 use std::io;
 use std::sync::Arc;
@@ -20,8 +20,9 @@ const SILENT_BEATS: u32 = 3;
 /// How often a way that is not open is tried at first, and for how long; then once a heartbeat.
 const TRY: Duration = Duration::from_millis(100);
 const TRIES: u32 = 20;
-/// So many datagrams are taken before the stream has its turn.
+/// So many datagrams are taken before the stream has its turn, and so many at a time.
 const PER_TURN: usize = 64;
+pub(crate) const TOGETHER: usize = 16;
 
 /// Whether a federate is to ask for datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,15 +67,23 @@ pub(crate) struct Sending {
 }
 
 impl Sending {
+    /// Sends what is bundled, and one that asks, or says, whether the other end is heard.
     fn send(&mut self, now: Instant, asks: bool) {
-        let hears = self.heard.is_some();
-        // What the system does not take is lost, and rtiexec counts it.
-        self.socket.send(self.out.datagram(hears, asks));
-        self.out.sent();
-        self.bundle.flushed(now);
+        self.out.datagram(self.heard.is_some(), asks);
+        self.flush(now);
         if asks {
             self.sent = now;
         }
+    }
+
+    /// Makes room for a message in the datagram that is being filled. Whether so much waits that it is to be sent before.
+    #[inline]
+    fn make_room(&mut self, bytes: usize) -> bool {
+        if self.out.has_room(bytes) {
+            return false;
+        }
+        self.out.datagram(self.heard.is_some(), false);
+        self.out.is_long()
     }
 
     /// Whether data goes this way.
@@ -85,9 +94,15 @@ impl Sending {
 
     /// Sends what is bundled, if something is.
     pub(crate) fn flush(&mut self, now: Instant) {
-        if !self.out.is_empty() {
-            self.send(now, false);
+        if !self.out.complete(self.heard.is_some()) {
+            return;
         }
+        // What the system does not take is lost, and rtiexec counts it.
+        let (bytes, lengths) = self.out.leaving();
+        let to = None;
+        self.socket.send_all([Leaving { to, bytes, lengths }]);
+        self.out.sent();
+        self.bundle.flushed(now);
     }
 
     /// A datagram of rtiexec's has come.
@@ -141,9 +156,9 @@ pub(crate) struct Receiving {
     socket: Arc<Datagrams>,
     secret: Secret,
     incoming: DatagramIn,
-    buffer: Vec<u8>,
-    /// Of what is in the buffer, the length.
-    came: Option<usize>,
+    arrivals: Arrivals,
+    /// There may be more than those.
+    more: bool,
     /// Where in the stream the last message of best-effort data ended.
     streamed: u64,
     /// Messages that were counted as lost.
@@ -157,17 +172,16 @@ impl Receiving {
         &self.socket
     }
 
-    /// Looks for a datagram, unless one is there.
+    /// Looks for datagrams, unless some are there.
     pub(crate) fn look(&mut self) {
-        if self.came.is_none() {
-            let received = self.socket.receive(&mut self.buffer);
-            self.came = received.map(|(length, _)| length);
+        if self.arrivals.is_empty() {
+            self.more = self.socket.receive_all(&mut self.arrivals);
         }
     }
 
     /// Whether one is there.
     pub(crate) fn has_news(&self) -> bool {
-        self.came.is_some()
+        !self.arrivals.is_empty()
     }
 
     fn at(&self, reader: &LinkReader) -> StreamPosition {
@@ -202,9 +216,11 @@ pub(crate) fn begin(
     let socket = Arc::new(Datagrams::along(link.stream(), port)?);
     quality.mark_datagrams(&socket)?;
     let now = Instant::now();
-    let bundling = Bundling {
-        bytes: link.datagram_bytes,
-        ..link.bundling()
+    // Several leave together, as much as a bundle of the stream.
+    let mut bundling = link.bundling();
+    bundling.bytes = match link.datagram_bytes {
+        0 => 0,
+        bytes => bundling.bytes.max(bytes),
     };
     let mut sending = Sending {
         socket: socket.clone(),
@@ -221,8 +237,8 @@ pub(crate) fn begin(
         socket,
         secret,
         incoming: DatagramIn::default(),
-        buffer: vec![0; DATAGRAM_BYTES_MAX],
-        came: None,
+        arrivals: Arrivals::new(TOGETHER),
+        more: false,
         streamed: 0,
         counted: 0,
         warned: false,
@@ -241,7 +257,7 @@ impl Link {
             return;
         };
         if sending.open && sending.out.takes(frame.bytes()) {
-            if !sending.out.has_room(frame.bytes()) {
+            if sending.make_room(frame.bytes()) {
                 self.send_datagram();
             }
             if let Some(sending) = &mut self.datagrams {
@@ -279,7 +295,7 @@ impl Link {
         let Some(sending) = self.datagrams.as_mut().filter(|s| !s.out.is_empty()) else {
             return false;
         };
-        let (bytes, _) = sending.out.fill();
+        let bytes = sending.out.pending();
         let untimed = sending.bundle.appended_untimed(bytes);
         untimed.unwrap_or_else(|| sending.bundle.appended(bytes, Instant::now()))
     }
@@ -295,13 +311,19 @@ impl State {
         let Some(receiving) = receiving else {
             return;
         };
-        for _ in 0..PER_TURN {
-            receiving.look();
-            let Some(length) = receiving.came.take() else {
-                break;
-            };
+        let mut taken = 0;
+        receiving.look();
+        loop {
             let at = receiving.at(reader);
-            let Some((head, frames)) = split_datagram(&receiving.buffer[..length]) else {
+            let Some((datagram, _)) = receiving.arrivals.take() else {
+                if !receiving.more || taken >= PER_TURN {
+                    break;
+                }
+                receiving.look();
+                continue;
+            };
+            taken += 1;
+            let Some((head, frames)) = split_datagram(datagram) else {
                 continue;
             };
             if head.secret != receiving.secret {

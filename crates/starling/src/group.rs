@@ -6,7 +6,7 @@
 
 use crate::datagrams::Wanted;
 use starling_core::Run;
-use starling_net::{Datagrams, Quality, Stream, random_secret};
+use starling_net::{Datagrams, Leaving, Quality, Stream, random_secret};
 use starling_rid::{ClassGroup, GROUP_PORT};
 use starling_wire::{DataFrame, GroupIn, GroupOut, OnLink};
 use std::collections::BTreeMap;
@@ -55,6 +55,8 @@ pub(crate) struct Group {
     /// By what.
     socket: Option<Arc<Datagrams>>,
     out: GroupOut,
+    /// Nothing waits for more.
+    at_once: bool,
 }
 
 impl Group {
@@ -77,31 +79,40 @@ impl Group {
     /// Sends a frame, with others.
     pub(crate) fn put<V: Run>(&mut self, frame: &DataFrame<'_, V>) {
         if !self.out.has_room(frame.bytes()) {
-            self.flush();
+            self.out.datagram();
+            if self.out.is_long() {
+                self.flush();
+            }
         }
         self.out.put(frame);
     }
 
-    /// Bytes that wait.
+    /// Bytes that wait, or more if they are not to.
     #[inline]
     pub(crate) fn pending(&self) -> usize {
-        self.out.pending()
+        match self.out.pending() {
+            0 => 0,
+            _ if self.at_once => usize::MAX,
+            bytes => bytes,
+        }
     }
 
     /// Sends what waits. What the system does not take is lost, and receivers count it.
     #[inline]
     pub(crate) fn flush(&mut self) {
-        if self.out.pending() > 0 {
-            self.send();
-        }
+        flush(&mut [self]);
     }
 
     /// Sends what waits, or nothing, for those who listen whether anything comes.
     pub(crate) fn send(&mut self) {
-        if let (Some(at), Some(socket)) = (self.at, &self.socket) {
-            socket.send_to(self.out.datagram(), at);
-        }
-        self.out.sent();
+        self.out.datagram();
+        self.flush();
+    }
+
+    fn leaving(&self) -> Option<Leaving<'_>> {
+        let (bytes, lengths) = self.out.leaving();
+        let to = Some(self.at?);
+        Some(Leaving { to, bytes, lengths })
     }
 
     /// Whether something was sent since the turn began.
@@ -125,6 +136,36 @@ impl Group {
             sent,
             grouped,
         }
+    }
+}
+
+/// Sends what waits for these, with one call for many that have a socket in common.
+pub(crate) fn flush(all: &mut [&mut Group]) {
+    let mut left = 0;
+    for at in 0..all.len() {
+        if all[at].out.complete() {
+            all.swap(left, at);
+            left += 1;
+        }
+    }
+    let mut all = &mut all[..left];
+    while let Some(first) = all.first() {
+        let by = first.socket.as_ref().map(Arc::as_ptr);
+        let theirs = |group: &&mut Group| group.socket.as_ref().map(Arc::as_ptr) == by;
+        if let Some(socket) = &first.socket {
+            let leaving = all.iter().filter(|group| theirs(group));
+            socket.send_all(leaving.filter_map(|group| group.leaving()));
+        }
+        let mut left = 0;
+        for at in 0..all.len() {
+            if theirs(&all[at]) {
+                all[at].out.sent();
+            } else {
+                all.swap(left, at);
+                left += 1;
+            }
+        }
+        all = &mut all[..left];
     }
 }
 
@@ -173,6 +214,7 @@ impl Groups {
                 at: Some(at.into()),
                 socket: None,
                 out: GroupOut::new(random_secret()?, self.bytes),
+                at_once: self.bytes == 0,
             });
             places.insert(at, place);
             Ok(place)
@@ -249,6 +291,7 @@ impl Groups {
             at: None,
             socket: None,
             out: GroupOut::new(random_secret()?, self.bytes),
+            at_once: self.bytes == 0,
         })
     }
 

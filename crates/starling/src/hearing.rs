@@ -1,15 +1,15 @@
 //! Best-effort data of peers by datagrams: what groups this end takes part in, and what comes there.
 
-use crate::datagrams::Wanted;
+use crate::datagrams::{TOGETHER, Wanted};
 use crate::group::{GROUPS_OF_PEER, Groups, Heard};
 use crate::intake::{belongs_to, take_plainly};
-use crate::peers::{Open, Peer, Stage};
+use crate::peers::{Last, Open, Peer, Stage};
 use crate::state::State;
 use starling_core::{DataPath, Federate, FederateHandle, NAME_BYTES_MAX, ProtocolError};
-use starling_net::{Datagrams, Quality, leave_room};
-use starling_wire::{DATAGRAM_BYTES_MAX, OnLink, Secret, read_data, split_datagram, split_frame};
-use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddrV4};
+use starling_net::{Arrivals, Datagrams, Quality, leave_room};
+use starling_wire::{OnLink, Secret, read_data, split_datagram, split_frame};
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::time::Instant;
 
 /// So many sockets take datagrams of peers: one for each group, and for each address of this host.
@@ -31,6 +31,8 @@ pub(crate) struct Joined {
     pub(crate) socket: Datagrams,
     /// Something may be there.
     pub(crate) ready: bool,
+    /// What has come and waits for its turn, from where: no more than is received at once.
+    left: VecDeque<(Vec<u8>, SocketAddr)>,
 }
 
 impl State {
@@ -164,7 +166,7 @@ impl State {
     }
 
     fn take_of_sockets(&mut self, open: &mut Open, before: Option<usize>) {
-        for group in &mut open.groups {
+        for (at, group) in open.groups.iter_mut().enumerate() {
             let is_due = match before {
                 None => std::mem::take(&mut group.ready),
                 Some(at) => open.peers[at].sends_to(group),
@@ -172,12 +174,24 @@ impl State {
             if !is_due {
                 continue;
             }
-            let mut taken = 0;
-            while taken < PER_TURN
-                && let Some((length, from)) = group.socket.receive(&mut open.datagram)
-            {
+            let (mut taken, mut more) = (0, true);
+            loop {
+                let waited = group.left.pop_front();
+                let next = match &waited {
+                    Some((datagram, from)) => Some((&datagram[..], *from)),
+                    None => open.arrivals.take(),
+                };
+                let Some((datagram, from)) = next else {
+                    if !more || taken >= PER_TURN {
+                        break;
+                    }
+                    more = group.socket.receive_all(&mut open.arrivals);
+                    if !open.arrivals.is_empty() {
+                        open.last = Last::Group(at);
+                    }
+                    continue;
+                };
                 taken += 1;
-                let datagram = &open.datagram[..length];
                 // Of strangers, and of this end, nothing is taken.
                 let from = from.ip().to_canonical();
                 let head = split_datagram(datagram).map(|(head, _)| head);
@@ -196,21 +210,22 @@ impl State {
                     continue;
                 };
                 let (frames, tell) = heard.incoming.take(datagram);
-                if before.is_some() && heard.incoming.keeps() {
-                    taken = PER_TURN;
-                }
+                let waits = before.is_some() && heard.incoming.keeps();
                 self.settle();
-                if self.take_heard(federate, heard, frames) {
-                    let on = false;
+                let spoilt = self.take_heard(federate, heard, frames);
+                if spoilt || tell {
+                    let on = !spoilt;
                     self.lrc.outbox().say(mark, &OnLink::Hears { number, on });
-                    continue;
                 }
-                if tell {
-                    let on = true;
-                    self.lrc.outbox().say(mark, &OnLink::Hears { number, on });
+                if waits {
+                    while let Some((datagram, from)) = open.arrivals.take() {
+                        group.left.push_back((datagram.to_vec(), from));
+                    }
+                    more = true;
+                    break;
                 }
             }
-            if taken == PER_TURN {
+            if more {
                 (group.ready, open.news) = (true, true);
             }
         }
@@ -350,13 +365,15 @@ impl Open {
         });
         let socket = socket.map_err(|e| e.to_string())?;
         let port = port(&socket)?;
-        self.datagram.resize(DATAGRAM_BYTES_MAX, 0);
-        let ready = true;
+        if !self.arrivals.has_room() {
+            self.arrivals = Arrivals::new(TOGETHER);
+        }
         self.groups.push(Joined {
             at,
             by,
             socket,
-            ready,
+            ready: true,
+            left: VecDeque::new(),
         });
         Ok((by, port))
     }
@@ -369,5 +386,8 @@ impl Open {
             all.any(|heard| (heard.at, heard.by) == (at, Some(by)))
         };
         self.groups.retain(|group| is_heard(group.at, group.by));
+        if let Last::Group(_) = self.last {
+            self.last = Last::Link(0);
+        }
     }
 }

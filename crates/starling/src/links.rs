@@ -332,7 +332,8 @@ impl Links {
             }
             state.warn_if_full();
         }
-        if read.receiving.is_some() {
+        if read.receiving.as_ref().is_some_and(Receiving::has_news) {
+            read.by = By::Stream;
             state.take_best_effort(read, waiter.is_none());
         }
         match filled {

@@ -13,7 +13,7 @@ use crate::link::Link;
 use crate::pending::Way;
 use crate::state::State;
 use starling_core::{DataPath, Federate, FederateHandle, ProtocolError};
-use starling_net::{Fill, LinkReader, Listener, Stream, Unpack, Watch, leave_room};
+use starling_net::{Arrivals, Fill, LinkReader, Listener, Stream, Unpack, Watch, leave_room};
 use starling_wire::{LinkRequest, OnLink, read_data, read_on_link, run_of_data, split_frame};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -46,13 +46,22 @@ pub(crate) struct Open {
     pub(crate) whose: Whose,
     /// Why nothing is taken there; empty: it is.
     pub(crate) deaf: String,
-    pub(crate) datagram: Vec<u8>,
-    /// Whose link was read last.
-    last: usize,
+    pub(crate) arrivals: Arrivals,
+    /// What has brought something last.
+    pub(crate) last: Last,
     /// There may be something to do.
     pub(crate) news: bool,
     /// When something is to be given up that has not come about.
     until: Option<Instant>,
+}
+
+/// Where in what a thread that waits asks again first.
+#[derive(Clone, Copy)]
+pub(crate) enum Last {
+    /// The link of this one of the peers.
+    Link(usize),
+    /// This one of the groups.
+    Group(usize),
 }
 
 pub(crate) struct Peer {
@@ -111,8 +120,8 @@ impl Peers {
             groups: Vec::new(),
             whose: Whose::new(),
             deaf,
-            datagram: Vec::new(),
-            last: 0,
+            arrivals: Arrivals::default(),
+            last: Last::Link(0),
             news: false,
             until: None,
         }));
@@ -192,12 +201,24 @@ impl Peers {
         self.0.as_ref()?.until
     }
 
-    /// Looks whether the link that was read last has something, while a thread waits and asks again and again.
+    /// Looks whether the link or the group that has brought something last has more, while a thread waits and asks again and
+    /// again.
     pub(crate) fn ask_last(&mut self) -> bool {
         let Some(open) = &mut self.0 else {
             return false;
         };
-        let last = open.peers.get_mut(open.last);
+        let last = match open.last {
+            Last::Link(at) => open.peers.get_mut(at),
+            Last::Group(at) => {
+                let group = open.groups.get_mut(at);
+                let has_news = group.is_some_and(|group| {
+                    group.ready |= group.socket.has_news();
+                    group.ready
+                });
+                open.news |= has_news;
+                return has_news;
+            }
+        };
         if let Some(peer) = last.filter(|p| !p.early)
             && let Stage::Linked(reader) = &mut peer.stage
         {
@@ -530,7 +551,7 @@ impl State {
         let Stage::Linked(reader) = &mut peer.stage else {
             return Ok(false);
         };
-        open.last = at;
+        open.last = Last::Link(at);
         let filled = match peer.filled.take() {
             Some(filled) => Ok(filled),
             None => {
@@ -709,7 +730,7 @@ impl State {
                 self.lrc.link_ended(gone.federate)?;
             }
         }
-        open.last = 0;
+        open.last = Last::Link(0);
         open.look_until();
         open.leave_unheard();
         Ok(any)

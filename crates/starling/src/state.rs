@@ -1,7 +1,7 @@
 //! What the state lock of [`Links`](crate::links::Links) guards: a federate's LRC, what goes with it, and what becomes
 //! of both when a link has news.
 
-use crate::datagrams::{Receiving, Wanted};
+use crate::datagrams::Wanted;
 use crate::group::Named;
 use crate::intake::Offer;
 use crate::link::Link;
@@ -285,9 +285,6 @@ impl State {
 
     /// Takes best-effort data that has come by datagrams.
     pub(crate) fn take_best_effort(&mut self, side: &mut ReadSide, awaited: bool) {
-        if !side.receiving.as_ref().is_some_and(Receiving::has_news) {
-            return;
-        }
         if awaited {
             self.lrc.outbox().turned();
         }

@@ -448,11 +448,13 @@ fn what_a_sender_does_for_a_group_hangs_on_no_number_of_receivers() {
         (0..COUNT).for_each(|number| sender.send(0, number, 100));
         starling_net::system_calls().sends - before
     };
-    let (one, three) = (sends(MULTICAST, 1), sends(MULTICAST, 3));
-    // What the background thread writes besides, it takes from these.
-    assert!(one > 100 && three < one + one / 2, "{one} and {three}");
-    let (one, three) = (sends(ALONE, 1), sends(ALONE, 3));
-    assert!(one > 100 && three > 2 * one, "{one} and {three}");
+    // By one datagram for all, and by one for each: some hundreds, of which as many leave together as a bundle of a stream has
+    // bytes. What the background thread writes besides, it takes from these.
+    for way in [MULTICAST, ALONE] {
+        let (one, three) = (sends(way, 1), sends(way, 3));
+        assert!((8..20).contains(&one), "{one}");
+        assert!((8..20).contains(&three), "{one} and {three}");
+    }
 }
 
 const ALONE: &str = "transport.best_effort=datagrams;transport.path=direct";

@@ -3,9 +3,36 @@
 use super::*;
 use starling_core::message::{Data, DataBody, LogIndex, Payload, RequestNumber};
 use starling_core::{FederateHandle, Transportation, ValuesBuf};
-use starling_net::Datagrams;
+use starling_net::{Arrivals, Datagrams, Leaving};
 use starling_wire::{OnLink, put_data, put_on_link, read_data, split_frame};
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
+
+/// Who hears a group though nobody has told it of that.
+struct Listener(Datagrams, Arrivals);
+
+fn send(by: &Datagrams, datagram: &[u8], to: SocketAddrV4) -> bool {
+    let leaving = Leaving {
+        to: Some(to.into()),
+        bytes: datagram,
+        lengths: &[datagram.len()],
+    };
+    by.send_all([leaving]) == 1
+}
+
+impl Listener {
+    fn new(group: SocketAddrV4) -> Self {
+        let socket = Datagrams::in_group(group, Ipv4Addr::LOCALHOST).unwrap();
+        Listener(socket, Arrivals::new(1))
+    }
+
+    fn next(&mut self) -> Option<(Vec<u8>, SocketAddr)> {
+        if self.1.is_empty() {
+            self.0.receive_all(&mut self.1);
+        }
+        let (datagram, from) = self.1.take()?;
+        Some((datagram.to_vec(), from))
+    }
+}
 
 /// What a peer says of groups that there are not, or not yet, changes nothing.
 #[test]
@@ -73,21 +100,20 @@ fn whoever_sends_to_a_group_holds_up_no_link() {
         let quiet = format!("{MULTICAST};log.level=off");
         let receiver = Member::join(&rtiexec, CallbackModel::Evoked, &quiet);
         receiver.subscribe();
-        let listener = Datagrams::in_group(group, here).unwrap();
-        let mut heard = vec![0; 2000];
-        let mut length = 0;
+        let mut listener = Listener::new(group);
+        let mut heard = Vec::new();
         until("it is heard, here too", || {
             sender.evoke();
             sender.send(0, 0, 4);
             while receiver.next().is_some() {}
-            if let Some((came, _)) = listener.receive(&mut heard) {
-                length = came;
+            if let Some((came, _)) = listener.next() {
+                heard = came;
             }
-            sender.heard() == (1, 0) && length > 34
+            sender.heard() == (1, 0) && heard.len() > 34
         });
         let links = sender.links();
         let own = links.lock().lrc.federate().unwrap().handle();
-        let (frame, _) = split_frame(&heard[34..length]).unwrap().unwrap();
+        let (frame, _) = split_frame(&heard[34..]).unwrap().unwrap();
         let mut after = read_data(frame).unwrap().unwrap().after;
         match what {
             2 => after.index = LogIndex(u64::MAX),
@@ -126,11 +152,11 @@ fn whoever_sends_to_a_group_holds_up_no_link() {
         let stranger = Datagrams::sent_from((from, 0).into()).unwrap();
         let lost = receiver.lost();
         for _ in 0..3 {
-            assert!(stranger.send_to(&forged, group.into()));
+            assert!(send(&stranger, &forged, group));
             receiver.evoke();
         }
         until("the strangers' has come", || {
-            let came = listener.receive(&mut heard);
+            let came = listener.next();
             came.is_some_and(|(_, by)| by.port() == stranger.port().unwrap() && by.ip() == from)
         });
         // Of what waits for good there is an end.
@@ -138,7 +164,7 @@ fn whoever_sends_to_a_group_holds_up_no_link() {
             forged.truncate(34);
             forged[18..26].copy_from_slice(&(before + 10 * count).to_le_bytes());
             (0..10).for_each(|_| put_data(&mut forged, &large));
-            assert!(stranger.send_to(&forged, group.into()));
+            assert!(send(&stranger, &forged, group));
             receiver.evoke();
         }
         let held = || {
@@ -195,9 +221,8 @@ fn nobody_else_takes_the_place_of_who_sends_to_a_group() {
     let hostile = Member::join(&rtiexec, CallbackModel::Evoked, &settings);
     let receiver = Member::join(&rtiexec, CallbackModel::Evoked, MULTICAST);
     receiver.subscribe();
-    let listener = Datagrams::in_group(group, Ipv4Addr::LOCALHOST).unwrap();
-    let mut heard = vec![0; 2000];
-    let mut length = 0;
+    let mut listener = Listener::new(group);
+    let mut heard = Vec::new();
     let linked = |member: &Member| {
         let links = member.links();
         let mut state = links.lock();
@@ -209,10 +234,10 @@ fn nobody_else_takes_the_place_of_who_sends_to_a_group() {
         hostile.evoke();
         sender.send(0, 0, 4);
         while receiver.next().is_some() {}
-        if let Some((came, _)) = listener.receive(&mut heard) {
-            length = came;
+        if let Some((came, _)) = listener.next() {
+            heard = came;
         }
-        sender.heard() == (1, 0) && length > 34 && linked(&hostile)
+        sender.heard() == (1, 0) && heard.len() > 34 && linked(&hostile)
     });
     let mut said = Vec::new();
     let claims = OnLink::Group {
