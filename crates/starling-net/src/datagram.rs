@@ -49,6 +49,8 @@ pub struct Arrivals {
     came: Vec<platform::Incoming>,
     /// Which of them is next, and where in its slot.
     next: (usize, usize),
+    /// So many are asked for: what is not filled costs, too.
+    asked: usize,
 }
 
 impl Arrivals {
@@ -56,6 +58,7 @@ impl Arrivals {
     pub fn new(slots: usize) -> Self {
         Arrivals {
             slots: vec![0; slots.clamp(1, platform::MANY) * SLOT_BYTES],
+            asked: 2,
             ..Arrivals::default()
         }
     }
@@ -290,12 +293,20 @@ impl Datagrams {
     pub fn receive_all(&self, arrivals: &mut Arrivals) -> bool {
         debug_assert!(arrivals.is_empty(), "they would be lost");
         let slots = arrivals.slots.len() / SLOT_BYTES;
+        let asked = arrivals.asked.min(slots);
         arrivals.came.clear();
         arrivals.next = (0, 0);
         for _ in 0..ERRORS_MAX {
-            let room = (&mut arrivals.slots[..], SLOT_BYTES);
+            let room = (&mut arrivals.slots[..asked * SLOT_BYTES], SLOT_BYTES);
             match platform::receive_many(self.as_fd(), room, &mut arrivals.came) {
-                Ok(received) => return received == slots,
+                Ok(received) if received == asked => {
+                    arrivals.asked = 2 * asked;
+                    return true;
+                }
+                Ok(received) => {
+                    arrivals.asked = received + 1;
+                    return false;
+                }
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return false,
                 // Of a datagram sent before, or a signal. Each is told once.
                 Err(_) => {}

@@ -4,7 +4,7 @@ use crate::calls::count_system_call;
 use rustix::event::{EventfdFlags, PollFlags, Timespec, eventfd};
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
-use rustix::net::addr::SocketAddrStorage;
+use rustix::net::addr::{SocketAddrArg, SocketAddrStorage};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketAddrAny,
@@ -93,14 +93,15 @@ pub(crate) fn send_many(fd: BorrowedFd<'_>, all: &[Outgoing<'_>]) -> io::Result<
     let mut heads = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; MANY];
     let mut slices = [const { MaybeUninit::<libc::iovec>::uninit() }; MANY];
     let mut segments = [const { MaybeUninit::<Segments>::uninit() }; MANY];
-    let mut names: [Option<SocketAddrAny>; MANY] = [const { None }; MANY];
+    let mut names = [const { MaybeUninit::<SocketAddrStorage>::uninit() }; MANY];
     for (at, one) in all.iter().enumerate() {
         // SAFETY: structures of numbers and pointers.
         let (mut head, mut said) = unsafe { (zero::<libc::mmsghdr>(), zero::<Segments>()) };
         if let Some(to) = one.to {
-            let name = names[at].insert(to.into());
-            head.msg_hdr.msg_name = name.as_mut_ptr().cast();
-            head.msg_hdr.msg_namelen = name.addr_len();
+            let name = names[at].as_mut_ptr();
+            // SAFETY: that is room for any address.
+            head.msg_hdr.msg_namelen = unsafe { to.write_sockaddr(name) };
+            head.msg_hdr.msg_name = name.cast();
         }
         head.msg_hdr.msg_iov = slices[at].write(libc::iovec {
             iov_base: one.bytes.as_ptr().cast_mut().cast(),
