@@ -2,16 +2,16 @@
 // with nothing else.
 //   bench-raw round-trip --socket tcp|unix|udp|ring --bytes N --warm-up N --count N --relay 0|1
 //             [--each 0|1]
-//   bench-raw stream --socket tcp|unix|udp|ring --bytes N --count N --relay 0|1 --batch BYTES
-//             [--stamps 0|1]
+//   bench-raw stream --socket tcp|unix|udp|multicast|ring --bytes N --count N --relay 0|1
+//             --batch BYTES [--stamps 0|1]
 //   bench-raw round --socket tcp|unix --bytes N --warm-up N --count N --ends N
 // round-trip: A -> (relay ->) B -> (relay ->) A, a process each; says what each took, in us.
 // stream: sender -> (relay ->) receiver; the sender calls send() once for each BYTES (0: for each
 // message), the receiver reads 64 KB and is timed from its first to its last byte. ring: shared
 // memory, without a relay. udp: datagrams of BYTES, without a relay; nobody waits for a receiver
-// that does not keep up, and it says what came of how many. round: each end, a process each, sends
-// one message to a relay and waits; the relay answers all when it has one of each; the first end
-// says what each round took.
+// that does not keep up, and it says what came of how many; multicast: the same to a group. round:
+// each end, a process each, sends one message to a relay and waits; the relay answers all when it
+// has one of each; the first end says what each round took.
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -48,12 +48,12 @@ int checked(int result, char const *what) {
 // After so long without a datagram there come no more; one that is waited for is lost.
 timeval const kSilence = {0, 300000}, kLost = {10, 0};
 
-// A socket for datagrams.
-int datagrams() {
+// A socket for datagrams, at this address.
+int datagrams(in_addr_t at = INADDR_LOOPBACK) {
     int const made = checked(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), "socket");
     sockaddr_in here = {};
     here.sin_family = AF_INET;
-    here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    here.sin_addr.s_addr = htonl(at);
     checked(bind(made, reinterpret_cast<sockaddr *>(&here), sizeof here), "bind");
     // It may be that less is given.
     int const much = 4 << 20;
@@ -79,6 +79,19 @@ struct Pair {
             for (int &end : ends) end = datagrams();
             pointAt(ends[0], ends[1]);
             pointAt(ends[1], ends[0]);
+            return;
+        }
+        if (socket == "multicast") {
+            // 239.255.77.77, which this host alone hears.
+            in_addr_t const group = 0xefff4d4d;
+            for (int i = 0; i < 2; ++i) ends[i] = datagrams(i == 0 ? INADDR_LOOPBACK : group);
+            ip_mreq const there = {{htonl(group)}, {htonl(INADDR_LOOPBACK)}};
+            checked(setsockopt(ends[1], IPPROTO_IP, IP_ADD_MEMBERSHIP, &there, sizeof there),
+                    "join a group");
+            checked(setsockopt(ends[0], IPPROTO_IP, IP_MULTICAST_IF, &there.imr_interface,
+                               sizeof there.imr_interface),
+                    "send to a group");
+            pointAt(ends[0], ends[1]);
             return;
         }
         if (socket == "unix") {
@@ -390,8 +403,9 @@ void stream(std::string const &socket, std::size_t bytes, std::size_t count, boo
     });
 }
 
-void streamByDatagrams(std::size_t bytes, std::size_t count, std::size_t batch, bool stamped) {
-    Pair const pair("udp");
+void streamByDatagrams(std::string const &socket, std::size_t bytes, std::size_t count,
+                       std::size_t batch, bool stamped) {
+    Pair const pair(socket);
     int const from = pair.ends[0], to = pair.ends[1];
     setsockopt(to, SOL_SOCKET, SO_RCVTIMEO, &kSilence, sizeof kSilence);
     apart({to}, [&] {
@@ -435,7 +449,7 @@ int main(int argc, char **argv) {
         CLI::App *const one = app.add_subcommand(name, about);
         one->add_option("--socket", socket)
             ->required()
-            ->check(CLI::IsMember({"tcp", "unix", "udp", "ring"}));
+            ->check(CLI::IsMember({"tcp", "unix", "udp", "multicast", "ring"}));
         one->add_option("--bytes", bytes)->required()->check(CLI::Range(8, 1 << 30));
         one->add_option("--count", count)->required()->check(CLI::Range(2, 1 << 30));
         one->add_option("--relay", relayed);
@@ -452,17 +466,19 @@ int main(int argc, char **argv) {
     round->add_option("--ends", ends)->check(CLI::Range(2, 1000));
     try {
         app.parse(argc, argv);
-        bool const ring = socket == "ring", udp = socket == "udp";
+        bool const ring = socket == "ring", grouped = socket == "multicast",
+                   udp = socket == "udp" || grouped;
         if ((ring || udp) && relayed) throw CLI::ValidationError("--relay", socket + " has none");
         if ((ring || udp) && *round)
             throw CLI::ValidationError("--socket", "a round has tcp or unix");
+        if (grouped && *trip) throw CLI::ValidationError("--socket", "a group does not answer");
         if (udp && std::max(bytes, batch) > kDatagramMax)
             throw CLI::ValidationError("--bytes, --batch", "a datagram has at most 65507 bytes");
         if (*round) rounds(socket, bytes, warmUp, count, ends);
         else if (*trip && ring) roundTripByRings(bytes, warmUp, count, each);
         else if (*trip) roundTrip(socket, bytes, warmUp, count, relayed, each);
         else if (ring) streamByRing(bytes, count, batch, stamped);
-        else if (udp) streamByDatagrams(bytes, count, batch, stamped);
+        else if (udp) streamByDatagrams(socket, bytes, count, batch, stamped);
         else stream(socket, bytes, count, relayed, batch, stamped);
         int status = 0, failed = 0;
         while (wait(&status) > 0) failed |= status;

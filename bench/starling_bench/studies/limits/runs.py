@@ -18,6 +18,7 @@ from ...rti import Rti, Starling
 
 FOM = Path(__file__).resolve().parents[3] / "foms" / "limits.xml"
 BYTES = 100
+PEERS = ("direct", "multicast")
 _PROGRAM = "limits"
 _SERVER = ["{root}/bin/starling", "rtiexec", "--listen", "127.0.0.1:0", "--log-level", "warning"]
 
@@ -34,13 +35,15 @@ class Bench:
     name: str  # of which Starling
 
     def group(self, socket: str = "unix") -> Group:
-        """Processes whose links are of this kind: "unix", "tcp", or "memory" or "direct": data goes
-        from federate to federate, in shared memory or by TCP, not by rtiexec."""
+        """Processes whose links are of this kind: "unix", "tcp", or "memory", "direct" or
+        "multicast": data goes from federate to federate, in shared memory, by TCP, or by TCP and
+        what is best effort by UDP, not by rtiexec."""
         env = self._env | {
             "STARLING_CONNECT_ADDRESS": self.tcp,
             "STARLING_NET_UNIX": "false" if socket == "tcp" else "true",
             "STARLING_TRANSPORT_SHARED_MEMORY": "auto" if socket == "memory" else "off",
-            "STARLING_TRANSPORT_PATH": "direct" if socket == "direct" else "forwarder",
+            "STARLING_TRANSPORT_PATH": "direct" if socket in PEERS else "forwarder",
+            "STARLING_TRANSPORT_BEST_EFFORT": "multicast" if socket == "multicast" else "auto",
         }
         return Group(_PROGRAM, env, self.logs)
 
@@ -121,6 +124,18 @@ async def stream(
         (rate(told[f"receive{me}"]) for me in range(receivers)), key=lambda one: one["per_s"]
     )
     return slowest | {"per_s": slowest["per_s"] * receivers}
+
+
+async def best_effort(bench: Bench, socket: str, updates: int, size: int = BYTES) -> dict:
+    """Best-effort updates from one federate to another as fast as they go; what did not come is
+    counted, by both: by what came, and by Starling."""
+    async with bench.group(socket) as group:
+        common = {"bytes": size, "instances": 1, "best": 1}
+        await group.start("consume", bench.federate("consume"), me=0, **common)
+        await group.start(
+            "produce", bench.federate("produce"), updates=updates, ms=0, receivers=1, **common
+        )
+        return rate((await group.results())["consume"])
 
 
 async def advance(
