@@ -11,13 +11,14 @@
 use crate::listening;
 use crate::server::Server;
 use crate::trunk::BY_A_FORWARDER;
+use crate::ways::each;
 use mio::Token;
 use starling_core::PeerId;
 use starling_core::message::BestEffort;
 use starling_net::{Arrivals, Datagrams, Endpoint, Leaving, LinkReader, random_secret};
 use starling_wire::{
-    DatagramHead, DatagramIn, DatagramOut, LinkNotice, Secret, StreamPosition, read_data,
-    split_datagram, split_frame, split_parcels,
+    DatagramHead, DatagramIn, DatagramOut, LinkNotice, PlainFrames, Secret, StreamPosition,
+    read_data, split_datagram, split_frame, split_parcels,
 };
 use std::collections::HashMap;
 use std::io;
@@ -299,30 +300,64 @@ impl Server {
 
     /// Frames of best-effort data that have come by a datagram.
     pub(crate) fn handle_frames(&mut self, n: usize, mut frames: &[u8], now: Instant) {
+        let (peer, most) = (PeerId(n as u64), self.config.frame_bytes_max);
         let mut receivers = std::mem::take(&mut self.receivers);
         while let Ok(Some((frame, size))) = split_frame(frames) {
-            let whole = &frames[..size];
-            frames = &frames[size..];
-            let Some(Ok(data)) = read_data(frame) else {
-                break;
+            // As many as have the same receivers, or one that is out of the ordinary.
+            let plain = PlainFrames::new(frames, most);
+            let run = self.executive.data_run(peer, plain, &mut receivers);
+            let taken = match (run, read_data(frame)) {
+                (Ok(0), Some(Ok(data))) => {
+                    let taken = self.executive.data(peer, &data, &mut receivers);
+                    taken.map(|()| size)
+                }
+                (run, _) => run,
             };
-            let taken = self.executive.data(PeerId(n as u64), &data, &mut receivers);
             self.take_outputs();
-            if taken.is_err() {
+            let Ok(run @ 1..) = taken else {
                 // On a stream it would be malformed.
+                frames = &frames[size..];
                 if let Some(session) = self.session(n) {
                     session.incoming.drop_messages(1);
                 } else if let Some(channel) = self.connection(n).and_then(|c| c.channel.as_mut()) {
                     channel.lane.drop_messages(1);
                 }
                 continue;
+            };
+            let those;
+            (those, frames) = frames.split_at(run);
+            if self.trunk_count > 0 {
+                for frame in each(those) {
+                    for PeerId(receiver) in &receivers {
+                        self.forward_best_effort(None, *receiver as usize, frame, now);
+                    }
+                    self.deliver(None, frame, now);
+                }
+                continue;
             }
             for PeerId(receiver) in &receivers {
-                self.forward_best_effort(None, *receiver as usize, whole, now);
+                self.forward_run(*receiver as usize, those, now);
             }
-            self.deliver(None, whole, now);
         }
         self.receivers = receivers;
+    }
+
+    /// The same as [`Server::forward_best_effort`] of several that have come by datagrams, for who does not come by a forwarder.
+    fn forward_run(&mut self, receiver: usize, mut frames: &[u8], now: Instant) {
+        loop {
+            let to = self.connections.get_mut(receiver);
+            let to = to.filter(|to| to.write_failed.is_none());
+            let session = to.and_then(|to| to.session.as_deref_mut());
+            if let Some(session) = session.filter(|s| s.open) {
+                frames = &frames[session.outgoing.forward_run(frames)..];
+                self.mark_dirty(receiver);
+            }
+            let Some(first) = each(frames).next() else {
+                return;
+            };
+            frames = &frames[first.len()..];
+            self.forward_best_effort(None, receiver, first, now);
+        }
     }
 
     /// A message of best-effort data has come on the stream of `n`, up to here.

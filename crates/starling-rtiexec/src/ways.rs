@@ -547,7 +547,7 @@ impl Server {
 }
 
 /// Whole frames, one by one.
-fn each(mut frames: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn each(mut frames: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (_, size) = split_frame(frames).ok().flatten()?;
         let frame;

@@ -197,6 +197,22 @@ impl DatagramOut {
         self.messages += 1;
     }
 
+    /// Appends as many of these whole frames, from the first on, as there is room for; their bytes.
+    pub fn forward_run(&mut self, frames: &[u8]) -> usize {
+        let (mut end, mut count) = (0, 0);
+        while let Ok(Some((_, size))) = split_frame(&frames[end..]) {
+            let fits = self.row.last() + end + size <= self.bytes_max;
+            let is_alone = self.messages + count == 0 && self.takes(size);
+            if !fits && !is_alone {
+                break;
+            }
+            (end, count) = (end + size, count + 1);
+        }
+        self.row.bytes.extend_from_slice(&frames[..end]);
+        self.messages += count;
+        end
+    }
+
     /// Messages in this one and all before.
     pub fn messages(&self) -> u64 {
         self.before + self.messages

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use starling_core::message::{After, Data, DataBody, LogIndex, Payload, RequestNumber, Stamp};
 use starling_core::{
-    FederateHandle, InteractionClassHandle, LogicalTime, Transportation, ValuesBuf,
+    FederateHandle, InteractionClassHandle, LogicalTime, Transportation, Values, ValuesBuf,
 };
 use starling_wire::{
     DATAGRAM_BYTES_MAX, DataFrame, DatagramIn, DatagramOut, GroupIn, GroupOut, StreamPosition,
@@ -16,6 +16,10 @@ const SECRET: [u8; 16] = [7; 16];
 fn number(number: u64, transportation: Transportation, stamp: Option<Stamp>) -> Vec<u8> {
     let mut values = ValuesBuf::default();
     values.push(0, &number.to_le_bytes());
+    frame_of(values.values(), transportation, stamp)
+}
+
+fn frame_of(values: Values<'_>, transportation: Transportation, stamp: Option<Stamp>) -> Vec<u8> {
     let mut frame = Vec::new();
     put_data(
         &mut frame,
@@ -29,7 +33,7 @@ fn number(number: u64, transportation: Transportation, stamp: Option<Stamp>) -> 
                 class: InteractionClassHandle::from_raw(4),
                 payload: Payload {
                     transportation,
-                    values: values.values(),
+                    values,
                     tag: &[],
                     address: None,
                     stamp,
@@ -130,6 +134,48 @@ fn those_that_leave_together_are_what_they_are_alone() {
     assert_eq!(alone.datagram(true, false), together.leaving().0);
     together.sent();
     assert!(together.is_empty() && !together.complete(true));
+}
+
+/// Frames are put together as they are one by one.
+#[test]
+fn a_run_of_frames_is_cut_where_a_datagram_is_full() {
+    let mut frames: Vec<_> = (0..100).map(best_effort).collect();
+    for (at, bytes) in [(3, 1500), (4, 200), (50, 65_000), (70, DATAGRAM_BYTES_MAX)] {
+        let values = vec![1; bytes];
+        let mut large = ValuesBuf::default();
+        large.push(0, &values);
+        frames[at] = frame_of(large.values(), Transportation::BestEffort, None);
+    }
+    let [mut one_by_one, mut as_run] = [0, 1].map(|_| DatagramOut::new(&SECRET, 1400, 0));
+    let mut left = 0;
+    for frame in &frames {
+        if !one_by_one.takes(frame.len()) {
+            left += 1;
+            continue;
+        }
+        if !one_by_one.has_room(frame.len()) {
+            one_by_one.datagram(true, false);
+        }
+        one_by_one.forward(frame);
+    }
+    let all = frames.concat();
+    let mut run = &all[..];
+    while !run.is_empty() {
+        run = &run[as_run.forward_run(run)..];
+        let Some((_, next)) = split_frame(run).unwrap() else {
+            break;
+        };
+        if !as_run.takes(next) {
+            left -= 1;
+            run = &run[next..];
+        } else {
+            as_run.datagram(true, false);
+        }
+    }
+    assert_eq!(left, 0);
+    assert_eq!(as_run.messages(), 99);
+    assert!(one_by_one.complete(true) && as_run.complete(true));
+    assert_eq!(as_run.leaving(), one_by_one.leaving());
 }
 
 #[test]
