@@ -557,3 +557,109 @@ fn one_that_has_passed_over_a_flush_is_saved_where_it_is() {
     f.run();
     end(&mut f, "federationRestored");
 }
+
+/// a, which regulates, publishes the interaction class I, to which b subscribes, constrained. Both wait at 0, b for 10.
+fn sends_while_another_does_not_listen() -> (Federation, impl Fn(&mut Federation, u8)) {
+    let mut f = federation(&["a", "b"]);
+    regulate(&mut f, "a", 1);
+    constrain(&mut f, "b");
+    let _ = (told(&mut f, "a"), told(&mut f, "b"));
+    let class = f.interaction("I");
+    f.call("b", |l| l.subscribe_interaction_class(class, true))
+        .expect("it is in the FOM");
+    f.call("a", |l| l.publish_interaction_class(class))
+        .expect("it is in the FOM");
+    f.run();
+    f.call("a", |l| {
+        l.change_interaction_order_type(class, Order::TimeStamp)
+    })
+    .expect("it is published");
+    advance(&mut f, "b", 10);
+    let send = move |f: &mut Federation, time| {
+        f.call("a", |l| l.send_interaction_at(class, &[], b"", at(time)))
+            .expect("it regulates");
+    };
+    (f, send)
+}
+
+/// §4.17: what is up to the time of a save comes before its instruction, also to who has not heard yet that the one
+/// before has ended.
+#[test]
+fn a_save_does_not_overtake_what_comes_before_it() {
+    for aborted in [false, true] {
+        let (mut f, send) = sends_while_another_does_not_listen();
+        f.call("a", |l| l.request_federation_save("One", None))
+            .expect("nothing is being saved");
+        assert_eq!(told(&mut f, "a"), [SAVE]);
+        let before = if aborted {
+            f.call("a", |l| l.abort_federation_save())
+                .expect("it was instructed");
+            assert_eq!(told(&mut f, "a"), ["federationNotSaved"]);
+            [SAVE, "federationNotSaved"].as_slice()
+        } else {
+            assert_eq!(told(&mut f, "b"), [SAVE]);
+            complete(&mut f, &["a", "b"]);
+            assert_eq!(told(&mut f, "a"), ["federationSaved"]);
+            ["federationSaved"].as_slice()
+        };
+        send(&mut f, 4);
+        save(&mut f, "a", 5);
+        advance(&mut f, "a", 20);
+        assert_eq!(told(&mut f, "a"), [SAVE]);
+        let expected = [before, &["receiveInteraction", SAVE]].concat();
+        assert_eq!(told(&mut f, "b"), expected, "aborted: {aborted}");
+        complete(&mut f, &["a", "b"]);
+        assert_eq!(told(&mut f, "a"), ["federationSaved", "timeAdvanceGrant"]);
+        assert_eq!(told(&mut f, "b"), ["federationSaved", "timeAdvanceGrant"]);
+    }
+}
+
+/// The same of a grant: what is asked for behind it is not asked for before the save.
+#[test]
+fn a_save_does_not_overtake_a_grant() {
+    let (mut f, send) = sends_while_another_does_not_listen();
+    f.call("a", |l| l.request_federation_save("One", None))
+        .expect("nothing is being saved");
+    let _ = (told(&mut f, "a"), told(&mut f, "b"));
+    complete(&mut f, &["a", "b"]);
+    assert_eq!(told(&mut f, "a"), ["federationSaved"]);
+    advance(&mut f, "a", 20);
+    assert_eq!(told(&mut f, "a"), ["timeAdvanceGrant"]);
+    send(&mut f, 30);
+    f.call("a", |l| l.request_federation_save("Two", None))
+        .expect("nothing is being saved");
+    assert_eq!(told(&mut f, "a"), [SAVE]);
+    let expected = ["federationSaved", "timeAdvanceGrant", SAVE];
+    assert_eq!(told(&mut f, "b"), expected);
+    complete(&mut f, &["a", "b"]);
+    assert_eq!(told(&mut f, "b"), ["federationSaved"]);
+}
+
+/// 8.1: one that is not constrained is granted what it asks for, so a flush promises nothing of the save that it has
+/// crossed.
+#[test]
+fn a_flush_that_crosses_the_instruction_promises_no_more() {
+    let mut f = federation(&["b", "u"]);
+    regulate(&mut f, "u", 10);
+    constrain(&mut f, "b");
+    let class = f.interaction("I");
+    f.call("u", |l| l.publish_interaction_class(class))
+        .expect("it is in the FOM");
+    f.call("u", |l| {
+        l.change_interaction_order_type(class, Order::TimeStamp)
+    })
+    .expect("it is published");
+    let _ = (told(&mut f, "b"), told(&mut f, "u"));
+    save(&mut f, "u", 5);
+    advance(&mut f, "b", 9);
+    assert_eq!(told(&mut f, "b"), [SAVE]);
+    // It was instructed, and has not heard so.
+    flush(&mut f, "u", 3);
+    assert_eq!(told(&mut f, "u"), [SAVE]);
+    complete(&mut f, &["b", "u"]);
+    assert_eq!(told(&mut f, "u"), ["federationSaved", "timeAdvanceGrant"]);
+    let lookahead = f.call("u", |l| l.query_lookahead());
+    assert_eq!(lookahead.ok(), LogicalTimeInterval::float64(10.0));
+    f.call("u", |l| l.send_interaction_at(class, &[], b"", at(13)))
+        .expect("its time and its lookahead admit it");
+}

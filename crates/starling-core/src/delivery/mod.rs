@@ -5,6 +5,7 @@
 //! owns is decided when its turn comes, so most of it is not a [`Callback`] yet. Which of it may be
 //! delivered now is decided here alone, by [`Delivery::next`] and [`Delivery::has_next`]:
 //! - messages in time-stamp order wait until they are released for a grant (1516.1-2010, 8.1);
+//! - while a save or a restore is in progress at the federate, all waits but the callbacks of these;
 //! - messages in receive order wait while they are withheld, since a constrained federate is not
 //!   advancing; all other callbacks do not, and come first then, since an instance is discovered
 //!   before it is reflected;
@@ -13,9 +14,9 @@
 //! Where reflections are conflated ([`crate::conflation`]), all that waits is numbered, so that what came later finds
 //! what it replaces.
 //!
-//! Invariants: `bytes` is the sum over all in `queue`, `others` and `of_save`, the other two over what their
-//! names say; each is in one of these lists. `queue` is empty while anything is in `in_receive_order` or
-//! `others`, which may go on after time management has ceased to withhold.
+//! Invariants: `bytes` is the sum over all in `queue` and `others`, the other three over what their
+//! names say; each is in one of these lists. `queue` is empty while anything is in `in_receive_order`, `others` or
+//! `of_save`, which may go on after time management has ceased to withhold, or a save has ended.
 
 mod queued;
 
@@ -37,7 +38,7 @@ const PLACES_MIN: usize = 64;
 #[derive(Default)]
 pub(crate) struct Delivery {
     queue: VecDeque<Queued>,
-    /// Memory that may be delivered now takes, about, but for `in_receive_order`.
+    /// Memory that may be delivered now takes, about, but for `in_receive_order` and `of_save`.
     bytes: usize,
     /// The federate has resigned: nothing is delivered to it any more.
     ended: bool,
@@ -45,24 +46,25 @@ pub(crate) struct Delivery {
     dropped: u64,
     /// Messages in receive order are withheld.
     withholding: bool,
-    /// From the first withholding until nothing is left, `queue` is empty and what waits stands in
-    /// these two, numbered as it came.
+    /// From the first withholding, or save, until nothing is left, `queue` is empty and what waits stands in
+    /// these three, numbered as it came.
     in_receive_order: BTreeMap<u64, Queued>,
     others: BTreeMap<u64, Queued>,
+    /// Callbacks of saves and restores.
+    of_save: BTreeMap<u64, Queued>,
     /// What was numbered so far.
     came: u64,
-    /// The numbers of messages in these two, up to the last one numbered when one was retracted.
+    /// The numbers of messages in the first two, up to the last one numbered when one was retracted.
     /// Some may be gone.
     places: BTreeSet<(Message, u64)>,
     placed: u64,
     in_time_order: ByTime<Queued>,
-    /// Memory that `in_receive_order` and `in_time_order` take, about.
+    /// Memory that these take, about.
     in_receive_order_bytes: usize,
     in_time_order_bytes: usize,
+    of_save_bytes: usize,
     /// A save or a restore is in progress at the federate: only its own callbacks are delivered.
     saving: bool,
-    /// Those, while it is, and until they are delivered.
-    of_save: VecDeque<Queued>,
     /// Which reflections are conflated, if any are.
     conflation: Option<Box<Conflation>>,
     /// Any of `ended`, `withholding`, `saving`, `conflation`, and the three lists not being empty.
@@ -165,19 +167,16 @@ impl Delivery {
             self.dropped += u64::from(queued.is_data());
             return;
         }
-        if self.saving && queued.is_of_save() {
-            self.bytes += queued.bytes();
-            self.of_save.push_back(queued);
-            return;
-        }
         self.came += 1;
-        if queued.is_in_receive_order() {
-            self.in_receive_order_bytes += queued.bytes();
-            self.in_receive_order.insert(self.came, queued);
+        let (list, bytes) = if queued.is_in_receive_order() {
+            (&mut self.in_receive_order, &mut self.in_receive_order_bytes)
+        } else if queued.is_of_save() {
+            (&mut self.of_save, &mut self.of_save_bytes)
         } else {
-            self.bytes += queued.bytes();
-            self.others.insert(self.came, queued);
-        }
+            (&mut self.others, &mut self.bytes)
+        };
+        *bytes += queued.bytes();
+        list.insert(self.came, queued);
     }
 
     /// From now on reflections are conflated. What waits already is not.
@@ -342,25 +341,18 @@ impl Delivery {
     }
 
     fn look_closer(&mut self) {
-        let numbered = !self.in_receive_order.is_empty() || !self.others.is_empty();
-        if !numbered {
+        let messages = !self.in_receive_order.is_empty() || !self.others.is_empty();
+        if !messages {
             self.places.clear();
         }
-        let apart = numbered || !self.of_save.is_empty() || self.conflation.is_some();
+        let apart = messages || !self.of_save.is_empty() || self.conflation.is_some();
         self.detour = self.ended || self.withholding || self.saving || apart;
     }
 
-    /// From now on nothing is delivered but callbacks of save and restore, or all again, those of
-    /// save and restore that wait first.
+    /// From now on nothing is delivered but callbacks of save and restore, or all again, in the order in which it
+    /// came: of what came behind the end of a save the next one is no more than all else.
     pub(crate) fn hold_for_save(&mut self, saving: bool) {
-        if saving && !self.saving {
-            self.saving = true;
-            let of_save: BTreeMap<_, _>;
-            (of_save, self.others) = std::mem::take(&mut self.others)
-                .into_iter()
-                .partition(|(_, queued)| queued.is_of_save());
-            // Behind what is left of the last one.
-            self.of_save.extend(of_save.into_values());
+        if saving {
             self.set_apart();
         }
         self.saving = saving;
@@ -380,22 +372,17 @@ impl Delivery {
 
     #[cold]
     fn next_apart(&mut self) -> Option<Queued> {
-        if let Some(queued) = self.of_save.pop_front() {
-            self.bytes -= queued.bytes();
-            self.look_closer();
-            return Some(queued);
-        }
-        if self.saving {
-            return None;
-        }
         let number = |list: &BTreeMap<u64, Queued>| list.keys().next().copied();
-        let receive = number(&self.in_receive_order).filter(|_| !self.withholding);
-        let other = number(&self.others);
-        let (list, bytes) = match (receive, other) {
-            (Some(receive), other) if other.is_none_or(|other| receive < other) => {
-                (&mut self.in_receive_order, &mut self.in_receive_order_bytes)
-            }
-            _ => (&mut self.others, &mut self.bytes),
+        let of_save = number(&self.of_save);
+        let receive = number(&self.in_receive_order).filter(|_| !self.saving && !self.withholding);
+        let other = number(&self.others).filter(|_| !self.saving);
+        let first = [of_save, receive, other].into_iter().flatten().min()?;
+        let (list, bytes) = if of_save == Some(first) {
+            (&mut self.of_save, &mut self.of_save_bytes)
+        } else if receive == Some(first) {
+            (&mut self.in_receive_order, &mut self.in_receive_order_bytes)
+        } else {
+            (&mut self.others, &mut self.bytes)
         };
         let (number, queued) = list.pop_first()?;
         *bytes -= queued.bytes();
@@ -410,11 +397,7 @@ impl Delivery {
 
     /// Whether there is anything to be delivered now.
     pub(crate) fn has_next(&self) -> bool {
-        if self.saving || !self.of_save.is_empty() {
-            return !self.of_save.is_empty();
-        }
-        let in_receive_order = !self.withholding && !self.in_receive_order.is_empty();
-        !self.queue.is_empty() || !self.others.is_empty() || in_receive_order
+        self.len() > 0
     }
 
     /// Whether nothing waits at all.
@@ -478,9 +461,9 @@ impl Delivery {
     /// what ends the withholding must be read.
     pub(crate) fn bytes(&self) -> usize {
         match (self.saving, self.withholding) {
-            (true, _) => self.of_save.iter().map(Queued::bytes).sum(),
-            (false, true) => self.bytes,
-            (false, false) => self.bytes + self.in_receive_order_bytes,
+            (true, _) => self.of_save_bytes,
+            (false, true) => self.bytes + self.of_save_bytes,
+            (false, false) => self.bytes + self.of_save_bytes + self.in_receive_order_bytes,
         }
     }
 
@@ -501,7 +484,8 @@ impl Delivery {
     }
 
     fn withheld_bytes_apart(&self) -> usize {
-        let all = self.bytes + self.in_receive_order_bytes + self.in_time_order_bytes;
+        let all = self.bytes + self.of_save_bytes;
+        let all = all + self.in_receive_order_bytes + self.in_time_order_bytes;
         all - self.bytes()
     }
 

@@ -204,9 +204,10 @@ impl Clock {
     }
 
     /// It is through the time of a save, and sends nothing up to there any more. What else it has
-    /// asked for says so anyhow, but a Flush Queue Request may be granted less.
+    /// asked for says so anyhow, but a Flush Queue Request may be granted less. One up to that time at most has crossed the
+    /// instruction: its federate is not constrained, so that nobody counts on it.
     pub(crate) fn pass(&mut self, time: LogicalTime) {
-        if matches!(self.advance, Some((Advance::FlushQueue, _))) {
+        if matches!(self.advance, Some((Advance::FlushQueue, to)) if to > time) {
             self.floor = self.bound_from(time, true);
         }
     }
