@@ -66,16 +66,11 @@ impl Federate {
         })
     }
 
-    /// A message is not delivered, as this federate does not want it.
-    pub(crate) fn count_unwanted(&mut self, message: &QueuedObject) {
-        match message {
-            QueuedObject::Reflect { instance, .. } if self.objects.get(*instance).is_none() => {
-                self.counters.unknown += 1;
-            }
-            QueuedObject::Reflect { .. } | QueuedObject::Receive { .. } => {
-                self.counters.unsubscribed += 1;
-            }
-            _ => {}
-        }
+    /// A message is not delivered, as this federate does not want it. What else its delivery brings about comes
+    /// about: what it has deleted itself may be gone by another's deletion.
+    #[cold]
+    pub(crate) fn pass_over(&mut self, message: QueuedObject) {
+        let delivered = self.deliver_object(message);
+        debug_assert!(delivered.is_none(), "it is not wanted: {delivered:?}");
     }
 }

@@ -763,7 +763,7 @@ impl Federate {
         });
         let last = unwanted.map(|m| m.0).last();
         for message in last.map_or(Vec::new(), |last| self.delivery.take_up_to(last)) {
-            self.count_unwanted(&message);
+            self.pass_over(message);
         }
         let at = self.time.clock.time();
         self.log.request_time(Request::AskOn { kind, to, at, next });

@@ -375,6 +375,27 @@ fn left_with_a_deletion_under_way() -> (Federation, ObjectInstanceHandle) {
     (f, instance)
 }
 
+/// Nor if its federate has passed over the other's, as it wants nothing of it (§8.10).
+#[test]
+fn what_another_s_deletion_has_passed_does_not_come_back_by_a_retraction() {
+    let (mut f, instance) = left_with_a_deletion_under_way();
+    let message = f.call("b", |f| {
+        f.delete_object_instance_at(instance, b"b's", at(18.0))
+    });
+    f.nmr("b", 15.0);
+    assert_eq!(f.told("b"), "grant 15");
+    f.call("b", |f| f.retract(message.unwrap())).unwrap();
+    let known = f.call("b", |f| f.object_instance_name(instance));
+    assert_eq!(
+        known.map_err(|e| e.kind),
+        Err(ExceptionKind::ObjectInstanceNotKnown)
+    );
+    f.tar("c", 9.0);
+    assert_eq!(f.told("c"), "remove d@9TT, grant 9");
+    assert_eq!((f.status().instances, f.status().behind_deletion), (0, 1));
+    f.quiet();
+}
+
 #[test]
 fn what_is_gone_by_another_s_deletion_does_not_come_back_by_a_retraction() {
     let (mut f, instance) = left_with_a_deletion_under_way();
