@@ -46,6 +46,16 @@ def test_round_trips_and_stream(do, bench, socket):
     assert do(runs.stream(bench, socket, 2000, receivers=3))["received"] == 2000
 
 
+def test_best_effort_by_multicast(do, bench):
+    """Beside as many plain datagrams to a group."""
+    for size in (100, 5000):
+        told = do(runs.best_effort(bench, "multicast", 5_000, size))
+        raw = do(runs.raw(bench, "stream", socket="multicast", bytes=size, count=5_000))
+        for one in (told, raw):
+            assert 1 < one["received"] <= one["sent"] == 5_000 and one["per_s"] > 0
+            assert 0 <= runs.lost(one) < 1
+
+
 @pytest.mark.parametrize("socket", ["unix", "tcp"])
 def test_time_goes_on(do, bench, socket):
     """Each federate checks that all messages of a step come before its grant."""
@@ -110,6 +120,7 @@ def test_figures_of_round_trips_are_made_of_each():
         "bench-raw round-trip --socket pigeon --bytes 8 --count 9",
         "bench-raw round --socket ring --bytes 8 --count 9",
         "bench-raw round --socket udp --bytes 8 --count 9",
+        "bench-raw round-trip --socket multicast --bytes 8 --count 9",
         "bench-raw stream --socket udp --bytes 8 --count 9 --relay 1",
         "bench-raw stream --socket udp --bytes 8 --count 9 --batch 65508",
         "limits-federate produce --fom f --timeout 9 --bytes 15 --instances 1",

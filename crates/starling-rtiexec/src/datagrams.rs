@@ -36,7 +36,7 @@ pub(crate) const DATAGRAMS: Token = Token(usize::MAX - 2);
 
 /// So many are taken from each socket before streams have their turn, and so many at a time.
 const PER_TURN: usize = 256;
-pub(crate) const TOGETHER: usize = 32;
+pub(crate) const TOGETHER: usize = 16;
 
 /// A way is taken for closed when nothing was heard on it for so many heartbeats.
 pub(crate) const SILENT_BEATS: u32 = 3;

@@ -23,7 +23,7 @@ from ...identity import Run
 from ...store import Store
 from ...study import Columns, Study
 from . import runs
-from .figures import figures, per_federate, show, spread, time_figures
+from .figures import figures, losses, per_federate, show, spread, time_figures
 
 
 class Limits(Study):
@@ -101,8 +101,11 @@ async def _all(
         for n in range(run["rounds"]):
             for f in measured:
                 with bench.placed(f.one_cpu):
-                    f.ours.append((await f.run())[f.key] * f.scale)
-                    f.theirs.append((await f.run_raw())[f.key_raw or f.key] * f.scale)
+                    told, told_raw = await f.run(), await f.run_raw()
+                f.ours.append(told[f.key] * f.scale)
+                f.theirs.append(told_raw[f.key_raw or f.key] * f.scale)
+                if f.lossy:
+                    f.lost.append((runs.lost(told), runs.lost(told_raw)))
                 ours, theirs = f.ours[-1], f.theirs[-1]
                 store.keep(
                     {"round": n, "figure": f.name, "unit": f.unit, "starling": ours,
@@ -110,7 +113,7 @@ async def _all(
                 )  # fmt: skip
             console.print(f"round {n + 1} of {run['rounds']}", end="\r")
         show(console, measured, run["rounds"])
-        for line in per_federate(measured):
+        for line in losses(measured) + per_federate(measured):
             console.print(line)
         if not only and not time:
             await _checks(console, store, bench)

@@ -1,7 +1,7 @@
 """The figures: Starling's and the raw limit's, over the rounds."""
 
 import statistics
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from rich import box
@@ -28,6 +28,9 @@ class Figure:
     one_cpu: bool = False
     #: Of the raw run, where it is another one.
     key_raw: str = ""
+    #: What is sent may be lost; the share of it, here and there.
+    lossy: bool = False
+    lost: list[tuple[float, float]] = field(default_factory=list)
     ours: list[float] = field(default_factory=list)
     theirs: list[float] = field(default_factory=list)
 
@@ -77,7 +80,7 @@ def figures(bench: Bench, earlier: Bench | None, trips: int, updates: int) -> li
                 bench, "stream",
                 socket="multicast", bytes=runs.BYTES, count=updates, relay=0, batch=0,
             ),
-            1e-3,
+            1e-3, lossy=True,
         )
     )  # fmt: skip
     return found + ways_beside_others(bench, earlier, updates)
@@ -251,6 +254,18 @@ def per_federate(measured: list[Figure]) -> list[str]:
     return lines
 
 
+def losses(measured: list[Figure]) -> list[str]:
+    """How much of best effort did not come: a line for each figure of it."""
+    lines = []
+    for f in (f for f in measured if f.lost):
+        ours, theirs = zip(*f.lost, strict=True)
+        lines.append(
+            f"{f.name}: {spread(ours, '.1%')} of the updates were lost; {f.raw_name}: "
+            f"{spread(theirs, '.1%')}"
+        )
+    return lines
+
+
 def show(console: Console, measured: list[Figure], rounds: int) -> None:
     """Medians with the whole range, and the ratio within each round."""
     table = Table(box=box.SIMPLE, title=f"100 bytes, {rounds} rounds: median [range]")
@@ -267,7 +282,7 @@ def show(console: Console, measured: list[Figure], rounds: int) -> None:
     console.print(table)
 
 
-def spread(values: list[float], form: str = "") -> str:
+def spread(values: Sequence[float], form: str = "") -> str:
     """Median and range."""
     form = form or (".0f" if statistics.median(values) >= 100 else ".1f")
     return f"{statistics.median(values):{form}} [{min(values):{form}}..{max(values):{form}}]"

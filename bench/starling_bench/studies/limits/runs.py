@@ -87,6 +87,11 @@ def rate(told: dict) -> dict:
     return told | {"per_s": (told["received"] - 1) / told["seconds"]}
 
 
+def lost(told: dict) -> float:
+    """The share of what was sent that did not come."""
+    return 1 - told["received"] / told["sent"]
+
+
 async def raw(bench: Bench, what: str, **options: object) -> dict:
     """One run of the raw sockets."""
     async with bench.group() as group:
@@ -127,8 +132,7 @@ async def stream(
 
 
 async def best_effort(bench: Bench, socket: str, updates: int, size: int = BYTES) -> dict:
-    """Best-effort updates from one federate to another as fast as they go; what did not come is
-    counted, by both: by what came, and by Starling."""
+    """Best-effort updates from one federate to another as fast as they go, and how many came."""
     async with bench.group(socket) as group:
         common = {"bytes": size, "instances": 1, "best": 1}
         await group.start("consume", bench.federate("consume"), me=0, **common)
