@@ -417,6 +417,8 @@ impl Server {
             }
             return;
         }
+        // What this turn has written before it waits for no room yet.
+        self.flush_channel(receiver, now);
         // Nobody is held for it.
         if self.is_channel_full(receiver) {
             if let Some(to) = self.connection(receiver) {

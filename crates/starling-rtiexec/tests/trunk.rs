@@ -524,6 +524,41 @@ fn best_effort_data_holds_up_nobody_and_what_is_dropped_is_counted() {
     assert_eq!(slow.next_number(), SENT);
 }
 
+/// Requests and answers that are written in the same turn take no room from it.
+#[test]
+fn best_effort_data_beside_control_is_not_dropped_where_there_is_room() {
+    const SENT: u32 = 100;
+    let server = run(|_| {});
+    let near = run_forwarder(&server, |_| {});
+    let mut sender = Client::founder(&server, "here");
+    let mut receiver = Client::member(&near, "here", "receiver");
+    receiver.subscribe();
+    sender.until_subscribed(&receiver);
+    for number in 0..SENT {
+        let federate = sender.federate_mut();
+        federate
+            .register_federation_synchronization_point(&format!("point {number}"), b"", &[])
+            .unwrap();
+        sender.take_requests();
+        let before = sender.link.writer.out().len();
+        sender.send(number);
+        // Declared best effort.
+        sender.link.writer.out()[before + 4] |= 8;
+    }
+    sender.send_all();
+    // What is reliable comes behind it.
+    sender.send(SENT);
+    sender.send_all();
+    let mut came = Vec::new();
+    while came.last() != Some(&SENT) {
+        if let Callback::ReceiveInteraction { values, .. } = receiver.next_callback() {
+            let (_, value) = values.iter().next().unwrap();
+            came.push(u32::from_le_bytes(*value.first_chunk().unwrap()));
+        }
+    }
+    assert_eq!(came, Vec::from_iter(0..=SENT));
+}
+
 /// Two forwarders, each with half of the federates, each have half of the work, and nobody does it twice.
 #[test]
 fn two_forwarders_share_the_load() {
