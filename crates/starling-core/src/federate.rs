@@ -486,6 +486,15 @@ impl Federate {
         {
             return Ok(());
         }
+        let stamp = data.body.payload().and_then(|p| p.stamp);
+        if let Some(stamp) = stamp
+            && stamp.time.time_type() != self.time.time_type()
+        {
+            return Err(ProtocolError(format!(
+                "{} sent the time stamp {}, which is of the other type",
+                data.sender, stamp.time
+            )));
+        }
         match self.log.receive_data(data, path)? {
             Now::Handle => self.apply_data(data, path, batch),
             Now::Wait => self.apply_ready(),

@@ -403,6 +403,52 @@ fn what_time_management_does_not_allow_in_a_state_ends_its_sender_alone() {
     }
 }
 
+/// §8.21: what can't be retracted any more stays deleted, whoever says it is not.
+#[test]
+fn a_deletion_that_is_for_good_is_not_undone_by_a_forged_retraction() {
+    let at = |time| LogicalTime::float64(time).unwrap();
+    let mut f = Federation::new("");
+    f.join("A");
+    f.join("B");
+    let (class, x) = (f.class("A"), f.attributes(&["x"]));
+    f.call("A", |f| f.publish_object_class_attributes(class, &x))
+        .unwrap();
+    f.call("B", |f| {
+        f.subscribe_object_class_attributes(class, &x, true, "")
+    })
+    .unwrap();
+    f.run();
+    let one = LogicalTimeInterval::float64(1.0).unwrap();
+    f.call("A", |f| f.enable_time_regulation(one)).unwrap();
+    f.call("B", |f| f.enable_time_constrained()).unwrap();
+    let instance = f
+        .call("A", |f| f.register_object_instance(class, None))
+        .unwrap();
+    let told = |f: &mut Federation, name: &str| -> Vec<_> {
+        f.callbacks(name).iter().map(Callback::name).collect()
+    };
+    assert_eq!(told(&mut f, "A"), ["timeRegulationEnabled"]);
+    assert_eq!(
+        told(&mut f, "B"),
+        ["timeConstrainedEnabled", "discoverObjectInstance"]
+    );
+    f.call("A", |f| f.delete_object_instance_at(instance, b"", at(9.0)))
+        .unwrap();
+    f.call("A", |f| f.time_advance_request(at(20.0))).unwrap();
+    assert_eq!(told(&mut f, "A"), ["timeAdvanceGrant"]);
+    let retract = time::Request::Retract {
+        number: 1,
+        time: at(9.0),
+    };
+    f.forge_time("A", &[retract]).unwrap();
+    f.call("B", |f| f.time_advance_request(at(15.0))).unwrap();
+    assert_eq!(
+        told(&mut f, "B"),
+        ["removeObjectInstance", "timeAdvanceGrant"]
+    );
+    assert_eq!(f.status().instances, 0, "it is gone for all");
+}
+
 #[test]
 fn nobody_speaks_for_the_regions_of_others() {
     let mut f = Federation::new("<conveyRegionDesignatorSets isEnabled=\"true\"/>");
@@ -842,4 +888,46 @@ fn what_is_said_to_come_after_what_never_happens_holds_up_nothing() {
             assert_eq!((held, gone), if lost { (0, 1) } else { (1, 0) });
         }
     }
+}
+
+/// What comes by the executive it has looked at; a peer's link may bring anything.
+#[test]
+fn a_time_stamp_of_the_other_type_is_refused_whichever_way_it_comes() {
+    let mut f = Federation::direct("");
+    let [a, _] = ["A", "B"].map(|name| f.join(name));
+    let class = f.interaction("I");
+    f.call("A", |f| f.publish_interaction_class(class)).unwrap();
+    f.call("B", |f| f.subscribe_interaction_class(class, true))
+        .unwrap();
+    f.run();
+    let none = ValuesBuf::default();
+    for (time, fits) in [
+        (LogicalTime::integer64(5), false),
+        (LogicalTime::float64(5.0).unwrap(), true),
+    ] {
+        let stamp = Some(Stamp {
+            time,
+            retraction: None,
+        });
+        let payload = Payload {
+            transportation: Transportation::Reliable,
+            values: none.values(),
+            tag: b"",
+            address: None,
+            stamp,
+        };
+        let data = Data {
+            sender: a,
+            after: After {
+                requests: RequestNumber(0),
+                index: LogIndex(f.status().log.0),
+            },
+            body: DataBody::Interaction { class, payload },
+        };
+        let taken = f.call("B", |f| f.receive_data(&data, DataPath::Direct, None));
+        assert_eq!(taken.is_ok(), fits, "{taken:?}");
+        let told = f.callbacks("B");
+        assert_eq!(told.len(), usize::from(fits), "{told:?}");
+    }
+    is_served(&mut f, "B");
 }

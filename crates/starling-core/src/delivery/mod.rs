@@ -397,7 +397,9 @@ impl Delivery {
 
     /// Whether there is anything to be delivered now.
     pub(crate) fn has_next(&self) -> bool {
-        self.len() > 0
+        let in_receive_order = !self.withholding && !self.in_receive_order.is_empty();
+        let rest = !self.queue.is_empty() || !self.others.is_empty() || in_receive_order;
+        !self.of_save.is_empty() || (rest && !self.saving)
     }
 
     /// Whether nothing waits at all.

@@ -225,19 +225,23 @@ impl Federate {
         if let Some(why) = self.acquiring(|_, i, _| i == instance) {
             throw!(OwnershipAcquisitionPending, "{why}");
         }
-        self.drop_instance(instance);
+        if let Some(known) = self.drop_instance(instance) {
+            self.objects.remember_counted(instance, &known);
+        }
         let request = self.log.next_request();
         self.objects.locally_deleted.insert(instance, request);
         self.log.request(Request::LocalDeleteObject { instance });
         Ok(())
     }
 
-    fn drop_instance(&mut self, instance: ObjectInstanceHandle) {
-        if self.objects.take(instance).is_some() {
+    fn drop_instance(&mut self, instance: ObjectInstanceHandle) -> Option<Instance> {
+        let known = self.objects.take(instance);
+        if known.is_some() {
             self.regions.forget_instance(instance);
             self.declarations.forget_instance(instance);
         }
         self.forget_ownership(instance);
+        known
     }
 
     /// Request Attribute Value Update of an instance, §6.19.

@@ -12,6 +12,9 @@ use crate::{
 use starling_fom::Switches;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Of no more instances that are not known for now it is remembered how they count.
+const COUNTED_MAX: usize = 65_536;
+
 /// An object instance as a federate knows it.
 pub(crate) struct Instance {
     pub(super) registered_class: ObjectClassHandle,
@@ -190,6 +193,9 @@ pub(crate) struct FederateObjects {
     pub(super) locally_deleted: BTreeMap<ObjectInstanceHandle, RequestNumber>,
     /// Of these, those whose discovery was asked for last by this request, for a data frame that came.
     pub(super) asked_again: BTreeMap<ObjectInstanceHandle, RequestNumber>,
+    /// Instances that are not known and may be again, deleted locally or by a message that may be retracted: whether they
+    /// count as updated, and as reflected (11.2).
+    pub(super) counted: BTreeMap<ObjectInstanceHandle, (bool, bool)>,
 }
 
 impl FederateObjects {
@@ -205,6 +211,7 @@ impl FederateObjects {
             switches: InstanceSwitches::of_fdd(fdd),
             locally_deleted: BTreeMap::new(),
             asked_again: BTreeMap::new(),
+            counted: BTreeMap::new(),
         }
     }
 
@@ -265,6 +272,19 @@ impl FederateObjects {
     pub(super) fn forget_deletion(&mut self, instance: ObjectInstanceHandle) {
         self.locally_deleted.remove(&instance);
         self.asked_again.remove(&instance);
+        self.counted.remove(&instance);
+    }
+
+    /// An instance is known no more, and may be again: it is the same one then.
+    pub(crate) fn remember_counted(&mut self, instance: ObjectInstanceHandle, known: &Instance) {
+        if known.updated || known.reflected {
+            self.counted
+                .insert(instance, (known.updated, known.reflected));
+        }
+        if self.counted.len() > COUNTED_MAX {
+            // Which must do: who is told that a deletion is for good is only who needs to be.
+            self.counted.pop_first();
+        }
     }
 
     /// An interaction class is sent no more: its transportation type is the FDD's again.

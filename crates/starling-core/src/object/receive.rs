@@ -298,13 +298,15 @@ impl Federate {
         } else {
             d.name
         };
+        let counted = self.objects.counted.get(&d.instance);
+        let (updated, reflected) = counted.copied().unwrap_or_default();
         let mut instance = Instance {
             registered_class: d.registered_class,
             known_class: d.known_class,
             name,
             owned: Vec::new(),
-            updated: false,
-            reflected: false,
+            updated,
+            reflected,
             transportations: Changes::default(),
             owned_slots: None,
             received_as: None,
@@ -425,7 +427,10 @@ impl Federate {
         match &data.body {
             DataBody::Update { instance, payload } => {
                 let instance = *instance;
-                if !self.objects.instances.contains_key(&instance) {
+                // What has to wait for its time is judged then: the instance may be known again, by a deletion that is
+                // retracted.
+                let waits = self.time.received_order(payload.stamp.as_ref()) == Order::TimeStamp;
+                if !waits && !self.objects.instances.contains_key(&instance) {
                     self.apply_unknown(instance, data, path);
                     return Ok(());
                 }

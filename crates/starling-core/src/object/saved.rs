@@ -152,6 +152,7 @@ impl FederateObjects {
             transportations: self.transportations.clone(),
             switches: self.switches,
             locally_deleted: self.locally_deleted.clone(),
+            counted: self.counted.clone(),
         }
     }
 
@@ -186,6 +187,7 @@ impl FederateObjects {
             locally_deleted: saved.locally_deleted,
             // What was asked for a frame that waits is asked again with it.
             asked_again: BTreeMap::new(),
+            counted: saved.counted,
         })
     }
 }

@@ -79,6 +79,8 @@ pub struct Federate {
     pub switches: InstanceSwitches,
     /// Instances deleted locally by requests that may not be in the log yet.
     pub locally_deleted: BTreeMap<ObjectInstanceHandle, RequestNumber>,
+    /// Instances that it does not know and may know again: whether they count as updated, and as reflected.
+    pub counted: BTreeMap<ObjectInstanceHandle, (bool, bool)>,
 }
 
 /// An object instance at a federate.

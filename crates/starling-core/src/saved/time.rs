@@ -92,8 +92,9 @@ pub struct Federate {
     /// Its clock.
     pub clock: Clock,
     /// While it waits for its next message, or flushes its queue: the time of a grant that it has passed over, as it
-    /// wanted none of the messages any more for whose sake it was no later. By its promises it is there.
-    pub passed_over: Option<LogicalTime>,
+    /// wanted none of the messages any more for whose sake it was no later. By its promises it is there. Flushing, it has
+    /// said that the first message which it wants is at the other time.
+    pub passed_over: Option<(LogicalTime, Option<LogicalTime>)>,
     /// Time regulation was asked for with this lookahead.
     pub enabling: Option<LogicalTimeInterval>,
     /// How far being constrained has come.

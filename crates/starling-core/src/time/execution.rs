@@ -210,7 +210,7 @@ impl ExecutionTime {
     }
 
     /// Whether it is worth a look who is to be instructed to save at a time.
-    pub(crate) fn may_be_ready_to_save(&self, time: LogicalTime) -> bool {
+    pub(crate) fn may_be_ready_to_save(&mut self, time: LogicalTime) -> bool {
         self.times.may_be_through(time)
     }
 
@@ -572,8 +572,10 @@ impl Execution {
 
     /// Retract, 1516.1-2010 §8.21: told to all who were sent the message.
     fn retract(&mut self, sender: FederateHandle, number: u64, time: LogicalTime) {
-        let sent = self.time.retractable.take((sender, time, number));
-        let sent = sent.unwrap_or_default();
+        // What may not be retracted is not there: its federate has forged this.
+        let Some(sent) = self.time.retractable.take((sender, time, number)) else {
+            return;
+        };
         for (federate, sequence) in &sent {
             let message = Stamped {
                 time,

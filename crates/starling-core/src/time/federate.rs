@@ -40,8 +40,9 @@ use crate::saved::time::Constraint;
 pub(crate) struct FederateTime {
     pub(super) of: TimeType,
     pub(super) clock: OwnClock,
-    /// It has passed over a grant of this time, and asked on; by its promises it is there.
-    pub(super) passed_over: Option<LogicalTime>,
+    /// It has passed over a grant of this time, and asked on; by its promises it is there. Flushing its queue, it has said
+    /// that the first message which it wants is at the other time.
+    pub(super) passed_over: Option<(LogicalTime, Option<LogicalTime>)>,
     /// Time regulation was asked for with this lookahead.
     pub(super) enabling: Option<LogicalTimeInterval>,
     pub(super) constraint: Constraint,
@@ -53,7 +54,7 @@ pub(crate) struct FederateTime {
     pub(super) sent: BTreeMap<u64, Sent>,
     pub(super) sent_by_time: BTreeSet<(LogicalTime, u64)>,
     /// What these delete, to be there again if they are retracted.
-    pub(super) deleted: BTreeMap<ObjectInstanceHandle, Instance>,
+    pub(super) deleted: BTreeMap<ObjectInstanceHandle, OwnDeletion>,
     /// Messages of others that were delivered and may be retracted.
     pub(super) delivered: Delivered,
     /// What others have deleted by such messages and this federate owned attributes of, or wanted any, to be so again
@@ -79,6 +80,12 @@ pub(super) struct Sent {
     pub(super) time: LogicalTime,
     /// The instance that it deletes.
     pub(super) deletes: Option<ObjectInstanceHandle>,
+}
+
+/// An instance that this federate has deleted by a message that it may retract: the message's number, and what it was.
+pub(super) struct OwnDeletion {
+    pub(super) number: u64,
+    pub(super) known: Instance,
 }
 
 impl FederateTime {
@@ -149,30 +156,30 @@ impl FederateTime {
 
     /// What this federate has deleted so is gone by another's message: its own deletes nothing any more.
     pub(crate) fn take_deleted(&mut self, instance: ObjectInstanceHandle) -> Option<Instance> {
-        let deleted = self.deleted.remove(&instance)?;
-        let sent = self.sent.values_mut();
-        for sent in sent.filter(|sent| sent.deletes == Some(instance)) {
+        let OwnDeletion { number, known } = self.deleted.remove(&instance)?;
+        if let Some(sent) = self.sent.get_mut(&number) {
             sent.deletes = None;
         }
-        Some(deleted)
+        Some(known)
     }
 
     /// An instance that is deleted by a message that may be retracted, whoever has sent it, and that is this federate's
     /// in part, or wanted by it.
     pub(crate) fn away_from(&self, instance: ObjectInstanceHandle) -> Option<&Instance> {
-        let deleted = self.deleted.get(&instance);
+        let deleted = self.deleted.get(&instance).map(|d| &d.known);
         deleted.or_else(|| self.kept.get(&instance))
     }
 
     /// The same, to be changed.
     pub(crate) fn away_mut(&mut self, instance: ObjectInstanceHandle) -> Option<&mut Instance> {
-        let deleted = self.deleted.get_mut(&instance);
+        let deleted = self.deleted.get_mut(&instance).map(|d| &mut d.known);
         deleted.or_else(|| self.kept.get_mut(&instance))
     }
 
     /// All of these that were known at a class.
     pub(crate) fn away_at(&self, class: ObjectClassHandle) -> Vec<ObjectInstanceHandle> {
-        let all = self.deleted.iter().chain(&self.kept);
+        let deleted = self.deleted.iter().map(|(handle, d)| (handle, &d.known));
+        let all = deleted.chain(&self.kept);
         let at_class = all.filter(|(_, i)| i.known_class() == class);
         at_class.map(|(handle, _)| *handle).collect()
     }
@@ -513,7 +520,7 @@ impl Federate {
         let sent = time.sent.remove(&number).expect("it was just there");
         time.sent_by_time.remove(&(at, number));
         if let Some(instance) = sent.deletes
-            && let Some(known) = time.deleted.remove(&instance)
+            && let Some(OwnDeletion { known, .. }) = time.deleted.remove(&instance)
         {
             self.objects.put(instance, known);
             self.tell_of_away(instance);
@@ -615,13 +622,16 @@ impl Federate {
 
     /// Keeps an instance that a message deletes while that may be retracted; whether it may.
     pub(crate) fn keep_deleted(&mut self, stamp: Stamp, instance: ObjectInstanceHandle) -> bool {
-        let sent = stamp.retraction.and_then(|n| self.time.sent.get_mut(&n));
-        let Some(sent) = sent else {
+        let Some(number) = stamp.retraction else {
+            return false;
+        };
+        let Some(sent) = self.time.sent.get_mut(&number) else {
             return false;
         };
         if let Some(known) = self.objects.take(instance) {
             sent.deletes = Some(instance);
-            self.time.deleted.insert(instance, known);
+            let deletion = OwnDeletion { number, known };
+            self.time.deleted.insert(instance, deletion);
         }
         true
     }
@@ -698,7 +708,6 @@ impl Federate {
                     return Err(ProtocolError(format!("{time} was not asked for")));
                 }
                 if self.asks_on(time) {
-                    self.time.passed_over = Some(time);
                     return Ok(());
                 }
                 self.time.passed_over = None;
@@ -748,7 +757,9 @@ impl Federate {
         }
         let flushes = kind == Advance::FlushQueue;
         let first = self.delivery.in_time_order().next().map(|m| m.0);
-        if flushes && first != Some(granted) {
+        // The executive can't take back what it has been told of, where that is retracted.
+        let awaited = self.time.passed_over.and_then(|(_, next)| next);
+        if flushes && first != Some(granted) && awaited != Some(granted) {
             // It came no further for the sake of what others may send.
             return false;
         }
@@ -767,6 +778,7 @@ impl Federate {
         }
         let at = self.time.clock.time();
         self.log.request_time(Request::AskOn { kind, to, at, next });
+        self.time.passed_over = Some((granted, next.filter(|_| flushes)));
         true
     }
 
@@ -778,7 +790,8 @@ impl Federate {
                 continue;
             };
             let known = self.objects.get_mut(instance);
-            if let Some(known) = known.or_else(|| self.time.deleted.get_mut(&instance))
+            if let Some(known) =
+                known.or_else(|| Some(&mut self.time.deleted.get_mut(&instance)?.known))
                 && known.set_removed(false)
             {
                 self.time.undeleted.insert(instance);
@@ -829,7 +842,11 @@ impl Federate {
         (stamp, received): (Option<&Stamp>, Order),
     ) {
         let concerns = !known.owned().is_empty() || self.has_transfers(instance);
-        if self.may_be_retracted(stamp, received).is_some() && concerns {
+        let may_be_retracted = self.may_be_retracted(stamp, received).is_some();
+        if may_be_retracted {
+            self.objects.remember_counted(instance, &known);
+        }
+        if may_be_retracted && concerns {
             self.time.kept.insert(instance, known);
         } else {
             self.forget_away(instance);
@@ -888,7 +905,7 @@ impl Federate {
     /// Whether so many bytes more may be kept without anything to be said of it.
     #[inline(always)]
     pub(crate) fn has_room_for(&self, bytes: usize) -> bool {
-        self.delivery.withheld_bytes() + bytes <= self.time.withheld_bytes_max / 2
+        self.withheld_bytes() + bytes <= self.time.withheld_bytes_max / 2
     }
 
     /// Ends a federate for which more messages pile up than it allows; warns it at half.

@@ -290,6 +290,8 @@ pub(crate) struct Times {
     pub(super) federates: BTreeMap<FederateHandle, Federate>,
     orders: Orders,
     latest: Latest,
+    /// The one of whom [`Times::waits_for_one`] was true last.
+    behind: Option<FederateHandle>,
     hold: Hold,
 }
 
@@ -347,6 +349,7 @@ impl Times {
             federates: BTreeMap::new(),
             orders: Orders::default(),
             latest: Latest::Known(None),
+            behind: None,
             hold: Hold::Nothing,
         }
     }
@@ -384,18 +387,36 @@ impl Times {
         to > time && !(granted_before && waits) && self.galt(federate).lets_pass(time, true)
     }
 
-    /// Whether it is worth a look who is through a time: false where nobody is.
-    pub(crate) fn may_be_through(&self, time: LogicalTime) -> bool {
-        match self.latest {
-            Latest::Known(Some(((latest, _), _))) if latest <= time => {
+    /// Whether it is worth a look who is through a time: false where nobody is, or, if none are constrained, not all
+    /// have come to it.
+    pub(crate) fn may_be_through(&mut self, time: LogicalTime) -> bool {
+        match self.latest() {
+            Some(((latest, _), _)) if latest <= time => {
                 // To all but one comes what has the least bound.
                 self.least().is_none_or(|(least, of)| {
                     least.lets_pass(time, true) || self.is_through(of, time)
                 })
             }
-            // Somebody may be beyond it, or nobody is constrained.
-            _ => true,
+            // Somebody may be beyond it.
+            Some(_) => true,
+            None => !self.waits_for_one(time),
         }
+    }
+
+    /// Whether a federate has not come to a time. Each that has is passed once, as a rule: the next look begins where
+    /// this one has ended.
+    fn waits_for_one(&mut self, time: LogicalTime) -> bool {
+        let from = self.behind.unwrap_or(FederateHandle(0));
+        let all = self
+            .federates
+            .range(from..)
+            .chain(self.federates.range(..from));
+        self.behind = all.map(|(handle, _)| *handle).find(|federate| {
+            #[cfg(test)]
+            super::galt_tests::looked();
+            !self.has_come_to(*federate, time)
+        });
+        self.behind.is_some()
     }
 
     /// Whether a federate that is not constrained sends nothing up to a time any more, as far as it
@@ -564,26 +585,32 @@ impl Times {
 
     /// Up to where the constrained federate has come that has come furthest of all others.
     fn latest_but(&mut self, federate: FederateHandle) -> Option<Come> {
-        let furthest = |but: Option<FederateHandle>| {
-            let all = self.federates.iter();
-            let others = all.filter(|(h, f)| Some(**h) != but && f.constrained);
-            let come = others.map(|(h, f)| {
-                #[cfg(test)]
-                super::galt_tests::looked();
-                (f.come(), *h)
-            });
-            come.max()
-        };
-        let latest = match self.latest {
-            Latest::Known(latest) => latest,
-            Latest::Unknown => furthest(None),
-        };
-        let of_others = match latest {
-            Some((_, of)) if of == federate => furthest(Some(federate)),
+        let of_others = match self.latest() {
+            Some((_, of)) if of == federate => self.furthest_but(Some(federate)),
             latest => latest,
         };
-        self.latest = Latest::Known(latest);
         of_others.map(|(come, _)| come)
+    }
+
+    /// The constrained federate that has come furthest, and up to where.
+    fn latest(&mut self) -> Option<(Come, FederateHandle)> {
+        let latest = match self.latest {
+            Latest::Known(latest) => latest,
+            Latest::Unknown => self.furthest_but(None),
+        };
+        self.latest = Latest::Known(latest);
+        latest
+    }
+
+    fn furthest_but(&self, but: Option<FederateHandle>) -> Option<(Come, FederateHandle)> {
+        let all = self.federates.iter();
+        let others = all.filter(|(h, f)| Some(**h) != but && f.constrained);
+        let come = others.map(|(h, f)| {
+            #[cfg(test)]
+            super::galt_tests::looked();
+            (f.come(), *h)
+        });
+        come.max()
     }
 
     /// The least incoming time stamp: of what has come or can come (§8.18).

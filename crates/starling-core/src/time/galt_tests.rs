@@ -609,6 +609,67 @@ fn while_a_save_waits_for_its_time_nobody_looks_at_all_for_each_grant() {
     assert!(many < 12 * few, "{few} looks for 50, {many} for 500");
 }
 
+/// Nor where nobody is constrained, so that it waits for all to come there.
+#[test]
+fn while_a_save_waits_for_its_time_nobody_looks_at_all_where_none_is_constrained() {
+    let looks = |federates: u32| {
+        let mut run = Run::new(TimeType::Integer64, federates as usize);
+        let all = || (1..=federates).map(FederateHandle);
+        let lookahead = run.interval(10);
+        all().for_each(|f| run.times.enable_regulation(f, lookahead));
+        while run.times.settle().is_some() {}
+        let save = run.time(50);
+        run.times.set_hold(Hold::Beyond(save));
+        LOOKS.set(0);
+        for round in 1..=5 {
+            for f in all() {
+                assert!(!run.times.may_be_through(save), "round {round}");
+                let to = run.time(10 * round);
+                run.times.ask(f, Advance::Time, to);
+                while run.times.settle().is_some() {}
+            }
+        }
+        assert!(run.times.may_be_through(save));
+        LOOKS.get()
+    };
+    let (few, many) = (looks(50), looks(500));
+    assert!(many < 12 * few, "{few} looks for 50, {many} for 500");
+}
+
+/// Nor after the one that had come furthest is constrained no more.
+#[test]
+fn while_a_save_waits_for_its_time_nobody_looks_at_all_where_the_furthest_is_gone() {
+    let looks = |federates: u32| {
+        let mut run = Run::new(TimeType::Integer64, federates as usize);
+        let all = || (1..=federates).map(FederateHandle);
+        let lookahead = run.interval(10);
+        all().for_each(|f| run.times.enable_regulation(f, lookahead));
+        while run.times.settle().is_some() {}
+        all().for_each(|f| run.times.enable_constrained(f));
+        while run.times.settle().is_some() {}
+        let ten = run.time(10);
+        all().for_each(|f| run.times.ask(f, Advance::TimeAvailable, ten));
+        while run.times.settle().is_some() {}
+        let furthest = FederateHandle(federates);
+        let further = run.time(19);
+        run.times.ask(furthest, Advance::Time, further);
+        while run.times.settle().is_some() {}
+        let save = run.time(50);
+        run.times.set_hold(Hold::Beyond(save));
+        run.times.disable_constrained(furthest);
+        LOOKS.set(0);
+        for f in all().filter(|f| *f != furthest) {
+            let to = run.time(20);
+            run.times.ask(f, Advance::Time, to);
+            while run.times.settle().is_some() {}
+            assert!(!run.times.may_be_through(save));
+        }
+        LOOKS.get()
+    };
+    let (few, many) = (looks(50), looks(500));
+    assert!(many < 12 * few, "{few} looks for 50, {many} for 500");
+}
+
 #[test]
 fn whom_all_wait_for_is_found_without_a_look_at_all_for_each() {
     let looks = |federates: u32| {

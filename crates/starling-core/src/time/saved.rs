@@ -3,7 +3,7 @@
 use super::deletions::Deletions;
 use super::delivered::Delivered;
 use super::execution::{ExecutionTime, Since};
-use super::federate::{FederateTime, Sent};
+use super::federate::{FederateTime, OwnDeletion, Sent};
 use super::galt::{Clock, Federate, Times};
 use super::orders::Place;
 use super::places::Places;
@@ -141,7 +141,7 @@ pub(crate) fn require_same_time(
     let is = clock.save();
     let may_pass_over = is.advance.is_some_and(|(kind, _)| kind.may_pass_over());
     let passed_over = part.time.passed_over.filter(|_| may_pass_over);
-    let known_at = passed_over.map_or(is.time, |passed| passed.max(is.time));
+    let known_at = passed_over.map_or(is.time, |(passed, _)| passed.max(is.time));
     let then = &known.clock;
     let constrained = constraint == saved::Constraint::On;
     let constraining = constraint == saved::Constraint::Pending;
@@ -168,8 +168,8 @@ impl FederateTime {
     pub(crate) fn save(&self) -> saved::Federate {
         let sent = self.sent.iter().map(|(number, sent)| {
             let deletes = sent.deletes.and_then(|instance| {
-                let known = self.deleted.get(&instance)?;
-                Some((instance, known.save()))
+                let deleted = self.deleted.get(&instance)?;
+                Some((instance, deleted.known.save()))
             });
             let sent = saved::Sent {
                 time: sent.time,
@@ -215,8 +215,11 @@ impl FederateTime {
         for (number, sent) in saved.sent {
             let (time, deletes) = (sent.time, sent.deletes);
             let instance = deletes.as_ref().map(|(instance, _)| *instance);
-            let known = deletes.map(|(instance, known)| (instance, Instance::restore(known)));
-            self.deleted.extend(known);
+            let deletion = deletes.map(|(instance, known)| {
+                let known = Instance::restore(known);
+                (instance, OwnDeletion { number, known })
+            });
+            self.deleted.extend(deletion);
             let deletes = instance;
             self.sent.insert(number, Sent { time, deletes });
         }

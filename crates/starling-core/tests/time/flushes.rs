@@ -96,6 +96,27 @@ fn what_comes_while_a_flush_asks_on_is_delivered_by_it() {
     assert_eq!(flush(&mut f, 20.0), "grant 7");
 }
 
+/// What it says is the first that it wants may be retracted before the executive hears so: then that is no bound to it.
+#[test]
+fn what_is_retracted_while_a_flush_asks_on_holds_it_not_back() {
+    let (mut f, instance, x) = of_two_kinds();
+    update(&mut f, (instance, x), 5.0);
+    let ten = f.send("a", "ten", 10.0);
+    advanced(&mut f, 7.0);
+    let class = f.class("A");
+    f.call("b", |f| f.unsubscribe_object_class(class)).unwrap();
+    f.run();
+    f.call("b", |f| f.flush_queue_request(at(20.0))).unwrap();
+    // It passes over 5, and says so later.
+    f.hear();
+    f.call("a", |f| f.retract(ten)).unwrap();
+    f.tar("a", 15.0);
+    assert_eq!(f.told("b"), "grant 16");
+    assert_eq!(f.told("a"), "grant 15");
+    // What others may send holds it back as ever, be it at that time.
+    assert_eq!(flush(&mut f, 20.0), "grant 16");
+}
+
 #[test]
 fn who_can_not_ask_on_is_refused() {
     let ask = |kind, to: f64, at_: f64, next: Option<f64>| Request::AskOn {

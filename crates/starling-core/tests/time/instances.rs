@@ -67,6 +67,98 @@ fn a_deletion_in_time_stamp_order_comes_at_its_time() {
     assert_eq!(f.status().instances, 0);
 }
 
+/// 8.21: what is sent of an instance while its deletion may be retracted comes at its time to whoever knows it again by then,
+/// whenever it was read.
+#[test]
+fn updates_before_a_deletion_come_to_who_knows_the_instance_again() {
+    for flushed in [false, true] {
+        let (mut f, instance, xy) = known_instance();
+        let (class, y) = (f.class("A"), [xy[1]]);
+        f.call("c", |f| f.publish_object_class_attributes(class, &y))
+            .unwrap();
+        f.call("a", |f| {
+            f.unconditional_attribute_ownership_divestiture(instance, &y, b"")
+                .unwrap();
+            f.subscribe_object_class_attributes(class, &y, true, "")
+                .unwrap();
+        });
+        f.run();
+        f.call("c", |f| {
+            f.attribute_ownership_acquisition_if_available(instance, &y, b"")
+        })
+        .unwrap();
+        f.callbacks("c");
+        f.call("c", |f| {
+            f.change_attribute_order_type(instance, &y, Order::TimeStamp)
+        })
+        .unwrap();
+        f.regulate("c", 1.0);
+        f.constrain("a");
+        let deletion = f.call("a", |f| {
+            f.delete_object_instance_at(instance, b"d", at(10.0))
+        });
+        f.run();
+        if flushed {
+            f.call("b", |f| f.flush_queue_request(at(20.0))).unwrap();
+            assert_eq!(f.told("b"), "remove d@10TT, grant 1");
+        }
+        f.call("c", |f| {
+            f.update_attribute_values_at(instance, &[(y[0], b"1")], b"u", at(9.0))
+        })
+        .unwrap();
+        f.run();
+        f.call("a", |f| f.retract(deletion.unwrap())).unwrap();
+        f.run();
+        for name in ["a", "b", "c"] {
+            f.tar(name, 12.0);
+        }
+        let again = if flushed { "retract 1, discover, " } else { "" };
+        assert_eq!(f.told("b"), format!("{again}u@9TT, grant 12"));
+        assert_eq!(f.told("a"), "u@9TT, grant 12");
+    }
+}
+
+/// 11.2: to c, which updates y of it and reflects x, it is the same instance when its deletion was retracted.
+#[test]
+fn an_instance_that_is_there_again_counts_once() {
+    let (mut f, instance, xy) = known_instance();
+    let (class, y) = (f.class("A"), [xy[1]]);
+    f.call("c", |f| f.publish_object_class_attributes(class, &y))
+        .unwrap();
+    f.call("a", |f| {
+        f.unconditional_attribute_ownership_divestiture(instance, &y, b"")
+    })
+    .unwrap();
+    f.run();
+    f.call("c", |f| {
+        f.attribute_ownership_acquisition_if_available(instance, &y, b"")
+    })
+    .unwrap();
+    f.callbacks("c");
+    let update = |f: &mut Federation| {
+        for (name, attribute) in [("a", xy[0]), ("c", xy[1])] {
+            f.call(name, |f| {
+                f.update_attribute_values(instance, &[(attribute, b"1")], b"u")
+            })
+            .unwrap();
+        }
+        f.callbacks("c").len()
+    };
+    assert_eq!(update(&mut f), 1);
+    let deletion = f.call("a", |f| {
+        f.delete_object_instance_at(instance, b"d", at(9.0))
+    });
+    assert_eq!(f.told("c"), "remove d@9TR");
+    f.call("a", |f| f.retract(deletion.unwrap())).unwrap();
+    assert_eq!(f.callbacks("c").len(), 2, "retract, discover");
+    assert_eq!(update(&mut f), 1);
+    let counts = f.member("c").save().mom.counts;
+    assert_eq!(counts.reflections.len(), 1);
+    assert_eq!(counts.reflections[0].2, 2);
+    assert_eq!(counts.instances_reflected, [(class, 1)]);
+    assert_eq!(counts.instances_updated, [(class, 1)]);
+}
+
 #[test]
 fn a_retracted_deletion_leaves_all_as_it_was() {
     let (mut f, instance, xy) = known_instance();

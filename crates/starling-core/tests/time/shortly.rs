@@ -227,3 +227,48 @@ fn what_would_be_worth_a_warning_goes_the_long_way() {
     let note = f.federate("b").take_note().expect("a warning");
     assert!(note.contains("limits.withheld_bytes"), "{note}");
 }
+
+/// So it is beside what is said of an instance that its federate has deleted and may know again.
+#[test]
+fn what_is_kept_of_what_is_away_counts_among_what_is_withheld() {
+    let (mut f, instance, xy) = known_update();
+    let frame = update(&mut f, (instance, xy[0]), 5.0).expect("it is as most are");
+    let class = f.class("A");
+    for name in ["b", "c"] {
+        f.call(name, |f| f.publish_object_class_attributes(class, &xy))
+            .unwrap();
+    }
+    f.call("b", |f| f.enable_time_regulation(span(1.0)))
+        .unwrap();
+    assert_eq!(f.told("b"), "regulating 2");
+    f.constrain("c");
+    let other = f
+        .call("b", |f| f.register_object_instance(class, None))
+        .unwrap();
+    let root = f.class("HLAobjectRoot");
+    let privilege = f.call("b", |f| {
+        f.attribute_handle(root, "HLAprivilegeToDeleteObject")
+    });
+    f.call("b", |f| {
+        f.change_attribute_order_type(other, &[privilege.unwrap()], Order::TimeStamp)
+    })
+    .unwrap();
+    assert_eq!(f.told("c"), "discover");
+    f.call("b", |f| f.delete_object_instance_at(other, b"", at(9.0)))
+        .unwrap();
+    f.call("c", |f| {
+        f.attribute_ownership_acquisition(other, &xy, &[0; 5_000])
+    })
+    .unwrap();
+    assert_eq!(f.told("b"), "");
+    let away = f.member("b").withheld_bytes();
+    assert!(away > 5_000, "{away}");
+    f.federate("b").set_withheld_bytes_max(2 * away + 1);
+    assert!(!f.call("b", |f| take(f, &frame)), "beyond the half");
+    f.call("b", |f| {
+        f.receive_data(&frame.borrow(), DataPath::Executive, None)
+    })
+    .unwrap();
+    let note = f.federate("b").take_note().expect("a warning");
+    assert!(note.contains("limits.withheld_bytes"), "{note}");
+}

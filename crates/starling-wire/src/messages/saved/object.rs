@@ -9,7 +9,7 @@ fields! {
     Execution { instances, last, reserved, transportations, told, interactions_sent, refused, behind_deletion }
     Instance { class, name, owners, updates, known, locally_deleted, transportations }
     Told { switches, scope, relevance, touched }
-    Federate { instances, reserved, last_instance, wanted, transportations, switches, locally_deleted }
+    Federate { instances, reserved, last_instance, wanted, transportations, switches, locally_deleted, counted }
     KnownInstance { registered_class, known_class, name, owned, transportations, orders, in_scope, updated, reflected, discovered, removed, gone }
     Wanted { instance, tag, acquisitions }
 }
