@@ -25,7 +25,7 @@ use tracing::{trace, warn};
 const MAGIC: &[u8; 8] = b"STRLSAVE";
 /// The format of files, and of what is in them between two versions of Starling, which [`Description::version`] tells
 /// apart.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 const HEAD_BYTES: usize = 28;
 const DIGEST_BYTES: usize = 32;
 /// The largest description that is read.
