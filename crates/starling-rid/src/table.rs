@@ -45,7 +45,7 @@ settings! {
     BUNDLE_TCP_BYTES: u64 = "bundle.tcp_bytes", Kind::Integer(0, 1 << 24), "bytes", "16384",
         "Messages are bundled up to this size before they are written to a stream; 0 writes each at once.";
     BUNDLE_UDP_BYTES: u64 = "bundle.udp_bytes", Kind::Integer(0, 65_507), "bytes", "1400",
-        "Messages of best-effort data are bundled up to this size before they are sent as a datagram, a head of 34 bytes included (between a forwarder and rtiexec of 18, and some for each federate that it is for); one that is larger is a datagram of its own. 0 sends each at once.";
+        "Messages of best-effort data are bundled up to this size before they are sent as a datagram, a head of 34 bytes included (between a forwarder and rtiexec of 18, and some for each federate that it is for); one that is larger is a datagram of its own. As many leave together as have the bytes of a bundle of a stream (bundle.tcp_bytes), or wait when rtiexec's turn ends. 0 sends each at once.";
     BUNDLE_IDLE_US: f64 = "bundle.idle_us", Kind::Number(0.0, 1e6), "us", "50",
         "A message is written at once if its link was idle for this long.";
     BUNDLE_AGE_US: f64 = "bundle.age_us", Kind::Number(0.0, 1e6), "us", "50",

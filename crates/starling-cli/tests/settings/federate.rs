@@ -214,9 +214,10 @@ fn datagrams(bytes: usize) -> u64 {
         config.listen.push(starling_net::Endpoint::loopback(0));
     });
     let address = server.endpoints[0].to_string();
+    // As many leave together as have the bytes of a bundle of a stream: each alone.
     let text = format!(
-        "transport.best_effort=datagrams;bundle.udp_bytes={bytes};transport.shared_memory=off;\
-         bundle.idle_us=1000000;bundle.age_us=1000000;fault.heartbeat_s=3600"
+        "transport.best_effort=datagrams;bundle.udp_bytes={bytes};bundle.tcp_bytes=0;\
+         transport.shared_memory=off;bundle.idle_us=1000000;bundle.age_us=1000000;fault.heartbeat_s=3600"
     );
     let sender = Member::join(&address, "sender", &text);
     let receiver = Member::join(&address, "receiver", "");
