@@ -391,3 +391,41 @@ impl Open {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peers::Peers;
+    use starling_net::Leaving;
+    use std::net::Ipv4Addr;
+
+    /// Else what comes there would wait until it sleeps.
+    #[test]
+    fn a_thread_that_waits_asks_where_a_datagram_has_come_last() {
+        let mut peers = Peers::default();
+        peers.open(1, None, String::new());
+        let here = IpAddr::from(Ipv4Addr::LOCALHOST);
+        let open = peers.all().unwrap();
+        let (_, port) = open.join(None, here, Quality::default()).unwrap();
+        open.groups[0].ready = false;
+        let sender = Datagrams::at(here).unwrap();
+        let to = Some((here, port).into());
+        let (bytes, lengths) = (&b"data"[..], &[4][..]);
+        let send = || sender.send_all([Leaving { to, bytes, lengths }]);
+        assert_eq!(send(), 1);
+        assert!(!peers.ask_last(), "a link has brought something last");
+        peers.all().unwrap().last = Last::Group(0);
+        assert!(peers.ask_last() && peers.has_news());
+        let open = peers.all().unwrap();
+        assert!(open.groups[0].ready);
+        // It is still there to be taken, and then there is nothing.
+        assert!(!open.groups[0].socket.receive_all(&mut open.arrivals));
+        assert_eq!(open.arrivals.take().unwrap().0, b"data");
+        (open.groups[0].ready, open.news) = (false, false);
+        assert!(!peers.ask_last() && !peers.has_news());
+        // Who has left it asks a link.
+        peers.all().unwrap().leave_unheard();
+        assert_eq!(send(), 1);
+        assert!(!peers.ask_last());
+    }
+}

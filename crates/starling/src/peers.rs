@@ -253,6 +253,11 @@ impl Peers {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn all(&mut self) -> Option<&mut Open> {
+        self.0.as_deref_mut()
+    }
+
     pub(crate) fn peer(&mut self, mark: u64) -> Option<&mut Peer> {
         let mut peers = self.0.iter_mut().flat_map(|open| &mut open.peers);
         peers.find(|p| p.mark == mark)
