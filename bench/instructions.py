@@ -53,6 +53,9 @@ CASES[IN_TIME_ORDER] = (
     1,
     {"send": 800, "rtiexec": 450, "receive": 1240},
 )
+# By datagrams to rtiexec and on to each receiver, the sender at full speed.
+BEST_EFFORT = "best effort by UDP, 1 x 100 bytes to 5"
+CASES[BEST_EFFORT] = ((), 5, {"rtiexec": 1100})
 # Rounds of as many federates, all of which regulate and are constrained, without messages: at
 # rtiexec, per federate. It takes more where it reads one request at a time than where several have
 # come.
@@ -71,6 +74,10 @@ WAYS = {
     "shared memory": BUNDLED | {"STARLING_TRANSPORT_SHARED_MEMORY": "auto"},
     "direct tcp": BUNDLED
     | {"STARLING_TRANSPORT_SHARED_MEMORY": "off", "STARLING_TRANSPORT_PATH": "direct"},
+}
+WAYS[BEST_EFFORT] = {
+    "STARLING_TRANSPORT_SHARED_MEMORY": "off",
+    "STARLING_TRANSPORT_BEST_EFFORT": "datagrams",
 }
 WAY_BOUNDS = {
     "shared memory": {"send": 720, "receive": 745},
@@ -155,6 +162,13 @@ def count(
                 every = ("--regulating", str(in_round), "--constrained", str(in_round))
                 every = ("--federates", str(in_round), "--messages", "0", *every)
                 federates = [advance("other", n, updates, *every) for n in range(in_round)]
+            elif case == BEST_EFFORT:
+                all_of = ("--instances", "1", "--best", "1")
+                to = ("--receivers", str(receivers), "--updates", str(updates), "--ms", "0")
+                federates = [
+                    start(False, "consume", "--me", str(n), *all_of) for n in range(receivers)
+                ]
+                federates.append(start(False, "produce", *all_of, *to))
             elif role == "pong":
                 trips = ("--count", str(updates), "--warm-up", "0")
                 federates = [start(True, "pong"), start(False, "ping", *trips)]
