@@ -76,10 +76,10 @@ struct Segments {
     size: [u8; 8],
 }
 
-/// Zero, for structures of numbers and pointers, which the system's may have between theirs.
+/// Zero, of a structure of the system's, which may have more fields than are set here.
 ///
 /// # Safety
-/// `T` is one of these.
+/// It has numbers and pointers only.
 unsafe fn zero<T>() -> T {
     // SAFETY: for these zero is a value.
     unsafe { std::mem::zeroed() }
