@@ -239,7 +239,6 @@ fn cargo(tree: &Path, arguments: &[&str]) -> Command {
     command
         .env("CARGO_TARGET_DIR", root().join("build/faults/target"))
         .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
-        .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env("PROPTEST_FAILURE_PERSISTENCE", "off")
         .env("RUST_BACKTRACE", "0")
         .env("RUSTFLAGS", "-Awarnings")
