@@ -41,7 +41,7 @@ CXX_SOURCES = $(shell find cpp/rti1516e/src tests/cpp tests/conformance tests/fo
     -path '*/generated' -prune -o \( -name '*.cpp' -o -name '*.c' -o -name '*.hpp' -o -name '*.h' \) -print 2>/dev/null)
 
 # Python beside the benchmark platform.
-PYTHON_SOURCES := tests/cpp tests/conformance tests/foreign tests/mom scripts/licences scripts/mutants
+PYTHON_SOURCES := tests/cpp tests/conformance tests/foreign tests/mom scripts/licences scripts/mutants scripts/test-programs
 
 .PHONY: all earlier demo test lint format setup setup-bench setup-tests unit sim stage cpp cpp-test conformance venv \
     bench-python install uninstall vendor campaign bench
@@ -83,9 +83,14 @@ format: venv
 	$(VENV)/bin/clang-format -i $(CXX_SOURCES)
 	$(VENV)/bin/ruff format --config bench/pyproject.toml bench $(PYTHON_SOURCES)
 
+# Examples are no tests; that they compile is shown by clippy. Alone runs what counts calls or memory in its own
+# process, which differ where others keep threads from running.
+unit: UNIT = cargo test --workspace --locked --exclude starling-sim
 unit:
-	cargo test --workspace --locked --exclude starling-sim --no-run
-	$(LIMIT) cargo test --workspace --locked --exclude starling-sim
+	@mkdir -p $(BUILD)
+	$(UNIT) --tests --no-run --message-format=json-render-diagnostics > $(BUILD)/unit.json
+	$(LIMIT) scripts/test-programs --alone blocking,steady,system_calls < $(BUILD)/unit.json
+	$(LIMIT) $(UNIT) --doc
 
 # Who reads a connection, who waits and who is woken, in every order in which threads can meet; and what a
 # writer and the readers of shared memory see of each other.
@@ -97,6 +102,7 @@ models:
 # The boundary to C, whose pointers nobody else checks, under AddressSanitizer. A stable compiler has it,
 # too, but for the flag.
 .PHONY: sanitize
+sanitize: export CARGO_PROFILE_DEV_DEBUG := line-tables-only
 sanitize:
 	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=detect_leaks=0 $(LIMIT) \
 	    cargo test --locked -p starling-capi -p starling-ring --lib --test ring --target-dir $(BUILD)/sanitize \
@@ -125,6 +131,7 @@ leaks: cpp
 SANITIZED_CPP := ^(callback|encoding|federation|handle|lifecycle|ownership|c_abi)_test$$|^conformance-(immediate-threads|evoked-processes)$$
 .PHONY: sanitize-threads
 sanitize-threads: export RUSTC_BOOTSTRAP := 1
+sanitize-threads: export CARGO_PROFILE_DEV_DEBUG := line-tables-only
 sanitize-threads: export RUSTFLAGS := -Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer
 sanitize-threads: export TSAN_OPTIONS := suppressions=$(abspath scripts/tsan.supp)
 sanitize-threads: SANITIZED = --target-dir $(BUILD)/sanitize-threads --target $$(rustc -vV | sed -n 's/^host: //p')
@@ -170,6 +177,8 @@ conformance: setup-tests cpp
 	cmake --build $(BUILD)/cpp --target conformance_page
 
 .PHONY: bmfed limits standin
+# The platform's programs and adapters are compiled once, for bmfed.
+BESIDE_BMFED = -DRTI_ROOT=$(abspath $(BUILD)/stage) -DBENCH_PLATFORM=$(abspath $(BUILD)/bmfed)
 bmfed: stage
 	cmake -S bench/federates/bmfed -B $(BUILD)/bmfed -DRTI_ROOT=$(abspath $(BUILD)/stage) > /dev/null
 	cmake --build $(BUILD)/bmfed --parallel $(JOBS)
@@ -177,8 +186,8 @@ bmfed: stage
 # The federates of the other studies; with that of range its interface and the instrument library.
 STUDIES := ec1 fomcost range
 .PHONY: $(STUDIES)
-$(STUDIES): stage
-	cmake -S bench/federates/$@ -B $(BUILD)/$@ -DRTI_ROOT=$(abspath $(BUILD)/stage) > /dev/null
+$(STUDIES): bmfed
+	cmake -S bench/federates/$@ -B $(BUILD)/$@ $(BESIDE_BMFED) > /dev/null
 	cmake --build $(BUILD)/$@ --parallel $(JOBS)
 
 .PHONY: demo-range
@@ -192,8 +201,8 @@ standin: stage
 	cmake -S bench/standin -B $(BUILD)/standin -DRTI_ROOT=$(abspath $(BUILD)/stage) > /dev/null
 	cmake --build $(BUILD)/standin --parallel $(JOBS)
 
-limits: stage
-	cmake -S bench/limits -B $(BUILD)/limits -DRTI_ROOT=$(abspath $(BUILD)/stage) > /dev/null
+limits: bmfed
+	cmake -S bench/limits -B $(BUILD)/limits $(BESIDE_BMFED) > /dev/null
 	cmake --build $(BUILD)/limits --parallel $(JOBS)
 
 # With EARLIER=COMMIT also beside that Starling's way through rtiexec, in the same rounds.
