@@ -7,15 +7,15 @@ find_package(Threads REQUIRED)
 set(BENCH_CPP ${CMAKE_CURRENT_LIST_DIR}/../cpp)
 
 # A file of that build, copied whenever it has changed.
-function(bench_taken name file)
+function(bench_taken file)
   add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/${file} DEPENDS ${BENCH_PLATFORM}/${file}
     COMMAND ${CMAKE_COMMAND} -E copy ${BENCH_PLATFORM}/${file} ${CMAKE_BINARY_DIR}/${file})
-  add_custom_target(${name} ALL DEPENDS ${CMAKE_BINARY_DIR}/${file})
+  add_custom_target(take-${file} ALL DEPENDS ${CMAKE_BINARY_DIR}/${file})
 endfunction()
 
 function(bench_program name)
   if(BENCH_PLATFORM)
-    bench_taken(${name} ${name})
+    bench_taken(${name})
     return()
   endif()
   list(TRANSFORM ARGN PREPEND ${BENCH_CPP}/)
