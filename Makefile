@@ -68,10 +68,15 @@ setup-bench:
 setup-tests:
 	@scripts/setup tests
 
-lint: venv
+# What is built for a part of the crates alone has other features, and is built again for all.
+UNIT := cargo test --workspace --locked --exclude starling-sim
+
+# Python's environment is made beside clippy: one waits for the network, and unpacks with one CPU.
+lint:
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo xtask generate --check
+	scripts/venv $(VENV) & made=$$!; \
+	    cargo clippy --workspace --all-targets --locked -- -D warnings; said=$$?; wait $$made && exit $$said
+	$(UNIT) --quiet --bin xtask -- what_is_generated
 	$(VENV)/bin/clang-format --dry-run -Werror $(CXX_SOURCES)
 	$(VENV)/bin/ruff check bench
 	$(VENV)/bin/ruff check --config bench/pyproject.toml $(PYTHON_SOURCES)
@@ -85,7 +90,6 @@ format: venv
 
 # Examples are no tests; that they compile is shown by clippy. Alone runs what counts calls or memory in its own
 # process, which differ where others keep threads from running.
-unit: UNIT = cargo test --workspace --locked --exclude starling-sim
 unit:
 	@mkdir -p $(BUILD)
 	$(UNIT) --tests --no-run --message-format=json-render-diagnostics > $(BUILD)/unit.json
@@ -151,11 +155,13 @@ sanitize-threads:
 	    --output-on-failure --timeout 1200 -R '$(SANITIZED_CPP)'
 	@! cat $(BUILD)/sanitize-threads-cpp/race.* 2>/dev/null || { echo "these are races"; exit 1; }
 
-# The simulator is built with optimisation: it replays thousands of federations. What it has in common with the
-# libraries is built once.
+# The simulator is built with optimisation: it replays thousands of federations. Beside it the libraries and the program
+# are built: each alone is a row of crates of which one waits for the other.
+sim: IN = --release --locked --target-dir $(BUILD)/cpp/cargo
 sim:
-	cargo test --release --locked -p starling-sim --target-dir $(BUILD)/cpp/cargo --no-run
-	$(LIMIT) cargo test --release --locked -p starling-sim --target-dir $(BUILD)/cpp/cargo
+	cargo build $(IN) -p starling-capi -p starling-cli -p starling-sim
+	cargo test $(IN) -p starling-sim --tests --no-run
+	$(LIMIT) cargo test $(IN) -p starling-sim --tests
 
 # The libraries and the program, staged in build/stage as they would be installed.
 stage:
