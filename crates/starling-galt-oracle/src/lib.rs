@@ -48,6 +48,8 @@ pub struct Federate {
     pub enabling: Option<i64>,
     /// It waits to be constrained.
     pub constraining: bool,
+    /// For a save it was handed over all messages up to this time, before the grant that it waits for.
+    pub released: Option<i64>,
     /// Time stamps of messages that wait for its advance.
     pub queue: Vec<i64>,
 }
@@ -188,6 +190,7 @@ pub fn advance(f: &mut Federate, time: i64) {
     if let Some((kind, _)) = f.request.take() {
         f.spent = strict(kind);
         f.over = strict(kind);
+        f.released = None;
         match kind {
             Kind::Fqr => f.queue.clear(),
             _ => f.queue.retain(|ts| *ts > time),
@@ -206,6 +209,29 @@ pub fn may_regulate(all: &[Federate], me: usize, at: i64) -> bool {
     !all[me].constrained || galt(all, me).is_none_or(|g| g >= 2 * at)
 }
 
+/// Whether `me`, which is constrained, is through a time at which all are saved: it waits for what lies beyond, has what
+/// it would be granted before, and nothing up to that time can come to it any more.
+pub fn is_through(all: &[Federate], me: usize, at: i64) -> bool {
+    let f = &all[me];
+    let (to, sooner) = match (f.enabling, f.request) {
+        (Some(to), _) => (to, false),
+        (None, Some((kind, to))) => (to, next_message(kind) || kind == Kind::Fqr),
+        (None, None) => return f.time > at,
+    };
+    let has_them = !sooner || f.queue.iter().all(|ts| *ts > at);
+    to > at && has_them && galt(all, me).is_none_or(|p| p > 2 * at)
+}
+
+/// Hands over to `f`, which is through a time or is not constrained, what has come up to there.
+pub fn release(f: &mut Federate, at: i64) {
+    f.queue.retain(|ts| *ts > at);
+    f.released = f.constrained.then_some(at);
+    // It keeps to that, though a flush may be granted less than it asks for.
+    if f.regulating && matches!(f.request, Some((Kind::Fqr, to)) if to > at) {
+        f.floor = f.first_from(2 * at, true);
+    }
+}
+
 /// The time at which `me` may begin to regulate with a lookahead, and the first point that it may
 /// use then: no point is over for any constrained federate.
 pub fn regulation(all: &[Federate], me: usize, lookahead: i64) -> (i64, i64) {
@@ -214,7 +240,10 @@ pub fn regulation(all: &[Federate], me: usize, lookahead: i64) -> (i64, i64) {
         .enumerate()
         .filter(|(k, f)| *k != me && f.constrained);
     let over = others
-        .map(|(_, f)| 2 * f.time + i64::from(f.over))
+        .map(|(_, f)| {
+            let granted = 2 * f.time + i64::from(f.over);
+            f.released.map_or(granted, |at| granted.max(2 * at + 1))
+        })
         .max()
         .unwrap_or(0);
     for time in all[me].time..=LAST {

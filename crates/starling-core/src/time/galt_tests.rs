@@ -4,8 +4,10 @@ use super::galt::{Advance, Hold, Outcome, Stamped, Times};
 use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
 use crate::FederateHandle;
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use starling_galt_oracle::{self as oracle, Kind, LAST};
 use std::cell::Cell;
+use std::collections::BTreeSet;
 
 thread_local! {
     static LOOKS: Cell<u64> = const { Cell::new(0) };
@@ -30,6 +32,21 @@ enum Input {
     Send(usize, i64),
     Retract(usize),
     Leave(usize),
+    /// It wants nothing of what it was granted a time for, and asks on.
+    PassOver(usize),
+    /// All are to be saved, so much beyond the one that is furthest behind.
+    Save(i64),
+    /// That is over, or nothing comes of it.
+    EndOfSave,
+}
+
+/// A save at a time, of which these have been told.
+#[derive(Default)]
+struct Save {
+    at: i64,
+    told: BTreeSet<usize>,
+    /// All are: nothing is granted.
+    all: bool,
 }
 
 struct Sent {
@@ -46,6 +63,50 @@ struct Run {
     sent: Vec<Sent>,
     sequence: u64,
     grants: usize,
+    save: Option<Save>,
+    /// By federate: what it asked for that ended with a message before, and where it was.
+    granted_before: Vec<Option<(Kind, i64, i64)>>,
+    /// Who has passed over a grant, and where it still is.
+    still: Vec<Option<i64>>,
+    met: Met,
+}
+
+/// How often what has come that is seldom.
+#[derive(Clone, Copy, Debug, Default)]
+struct Met {
+    refused: u32,
+    told: u32,
+    handed_over: u32,
+    saved: u32,
+    held: u32,
+    passed_over: u32,
+    regulated_meanwhile: u32,
+}
+
+impl Met {
+    fn all(self) -> [(&'static str, u32); 7] {
+        [
+            ("a save that can't be honoured", self.refused),
+            ("told to save", self.told),
+            ("messages handed over for a save", self.handed_over),
+            ("all are told", self.saved),
+            ("an advance that a save holds", self.held),
+            ("a grant passed over", self.passed_over),
+            ("regulation begun before a save", self.regulated_meanwhile),
+        ]
+    }
+
+    fn and(self, other: Met) -> Met {
+        Met {
+            refused: self.refused + other.refused,
+            told: self.told + other.told,
+            handed_over: self.handed_over + other.handed_over,
+            saved: self.saved + other.saved,
+            held: self.held + other.held,
+            passed_over: self.passed_over + other.passed_over,
+            regulated_meanwhile: self.regulated_meanwhile + other.regulated_meanwhile,
+        }
+    }
 }
 
 fn handle(federate: usize) -> FederateHandle {
@@ -73,6 +134,10 @@ impl Run {
             sent: Vec::new(),
             sequence: 0,
             grants: 0,
+            save: None,
+            granted_before: vec![None; federates],
+            still: vec![None; federates],
+            met: Met::default(),
         }
     }
 
@@ -118,10 +183,20 @@ impl Run {
         let of = match input {
             Input::Regulate(f, _) | Input::StopRegulating(f) | Input::Constrain(f) => *f,
             Input::StopConstraining(f) | Input::Lookahead(f, _) | Input::Ask(f, ..) => *f,
-            Input::Send(f, _) | Input::Leave(f) => *f,
+            Input::Send(f, _) | Input::Leave(f) | Input::PassOver(f) => *f,
             Input::Retract(nth) => return self.retract(*nth),
+            Input::Save(by) => return self.save_at(*by),
+            Input::EndOfSave => return self.end_save(),
         };
         if self.times.clock(handle(of)).is_none() {
+            return false;
+        }
+        // Who has been told of a save does nothing else.
+        let told = self
+            .save
+            .as_ref()
+            .is_some_and(|save| save.told.contains(&of));
+        if told && !matches!(input, Input::Leave(_)) {
             return false;
         }
         let (f, h) = (&self.model[of], handle(of));
@@ -130,7 +205,7 @@ impl Run {
         match *input {
             Input::Regulate(_, lookahead) if f.request.is_none() && !f.regulating => {
                 let (at, first) = oracle::regulation(&self.model, of, lookahead);
-                let over = |f: &oracle::Federate| f.constrained && f.over;
+                let over = |f: &oracle::Federate| f.constrained && (f.over || f.released.is_some());
                 if self.of == TimeType::Float64 && lookahead > 0 && self.model.iter().any(over) {
                     // There is a floating-point time between those that the oracle knows.
                     return false;
@@ -152,7 +227,9 @@ impl Run {
             Input::StopConstraining(_) if f.constrained => {
                 let f = &mut self.model[of];
                 f.constrained = false;
+                f.released = None;
                 f.queue.clear();
+                self.granted_before[of] = None;
                 self.times.disable_constrained(h);
             }
             Input::Lookahead(_, lookahead) if f.regulating && !enabling && f.request.is_none() => {
@@ -166,10 +243,28 @@ impl Run {
                 let f = &mut self.model[of];
                 f.keep_promise();
                 f.request = Some((kind, to));
+                self.granted_before[of] = None;
                 self.times.ask(h, advance(kind), self.time(to));
             }
+            Input::PassOver(_) => {
+                let Some((kind, to, at)) = self.granted_before[of].take().filter(|_| !waits) else {
+                    return false;
+                };
+                let f = &mut self.model[of];
+                f.keep_promise();
+                f.request = Some((kind, to));
+                self.still[of] = Some(at);
+                self.met.passed_over += 1;
+                let on = (advance(kind), self.time(to));
+                self.times.ask_on(h, on, self.time(at));
+            }
             Input::Send(_, by) if f.regulating && !enabling => {
-                let first = f.first_point();
+                // A flush that is held is counted from the time asked for, like the others.
+                let mut counted = f.clone();
+                if let Some((kind @ Kind::Fqr, _)) = &mut counted.request {
+                    *kind = Kind::Tara;
+                }
+                let first = counted.first_point();
                 let time = ((first + 1) / 2 + by).min(END + 15);
                 let bound = self.times.bounds(h).0.unwrap();
                 // Both agree on what it may send, to the point.
@@ -185,6 +280,7 @@ impl Run {
                 for (to, f) in self.model.iter_mut().enumerate() {
                     if to != of && f.constrained {
                         let late = time < f.time || (f.over && time == f.time);
+                        let late = late || Some(time) <= f.released;
                         assert!(!late, "{time} comes to {to} at {}", f.time);
                         f.queue.push(time);
                         self.times.push(handle(to), message, 1);
@@ -198,7 +294,12 @@ impl Run {
             }
             Input::Leave(_) => {
                 self.model[of] = oracle::Federate::default();
+                (self.granted_before[of], self.still[of]) = (None, None);
                 self.times.leave(h);
+                // Else it is saved without it.
+                if self.save.as_ref().is_some_and(|save| !save.told.is_empty()) {
+                    self.end_save();
+                }
             }
             _ => return false,
         }
@@ -210,8 +311,10 @@ impl Run {
             return false;
         }
         let sent = self.sent.swap_remove(nth % self.sent.len());
+        // As the sender may (8.21): not what lies at its bound.
         let sender = self.times.bounds(handle(sent.sender)).0;
-        if !sender.is_some_and(|bound| bound.admits(sent.message.time)) {
+        let bound = sender.and_then(Bound::time);
+        if bound.is_none_or(|bound| sent.message.time <= bound) {
             return false;
         }
         for (to, f) in self.model.iter_mut().enumerate() {
@@ -223,7 +326,121 @@ impl Run {
         true
     }
 
+    /// A later save takes the place of one of which nobody has been told.
+    fn save_at(&mut self, by: i64) -> bool {
+        if self.save.as_ref().is_some_and(|save| !save.told.is_empty()) {
+            return false;
+        }
+        let there = (0..self.model.len()).filter(|me| self.times.clock(handle(*me)).is_some());
+        let Some(least) = there.map(|me| self.model[me].time).min() else {
+            return false;
+        };
+        let at = (least + by).min(END - 1);
+        let passed = |(me, f): (usize, &oracle::Federate)| {
+            let time = self.still[me].unwrap_or(f.time);
+            f.constrained && Some(time).max(f.released) > Some(at)
+        };
+        let passed = self.model.iter().enumerate().any(passed);
+        assert_eq!(self.times.has_passed(self.time(at)), passed);
+        self.save = None;
+        if passed {
+            // Nor does that come which it would have taken the place of.
+            self.met.refused += 1;
+            self.times.set_hold(Hold::Nothing);
+            return true;
+        }
+        self.times.set_hold(Hold::Beyond(self.time(at)));
+        self.save = Some(Save {
+            at,
+            ..Save::default()
+        });
+        true
+    }
+
+    fn end_save(&mut self) -> bool {
+        self.times.set_hold(Hold::Nothing);
+        self.save.take().is_some()
+    }
+
+    /// Whether a federate may not come to a time, for the sake of a save.
+    fn is_held(&self, me: usize, time: i64) -> bool {
+        self.save.as_ref().is_some_and(|save| {
+            save.all || time > save.at || self.model[me].released == Some(save.at)
+        })
+    }
+
+    /// Tells those of the save who are through its time, and when all constrained ones are, all. Whether there were any.
+    fn tell(&mut self) -> bool {
+        let Some(save) = self.save.as_ref().filter(|save| !save.all) else {
+            return false;
+        };
+        let at = save.at;
+        let there = (0..self.model.len()).filter(|me| self.times.clock(handle(*me)).is_some());
+        let (constrained, others): (Vec<_>, Vec<_>) =
+            there.partition(|me| self.model[*me].constrained);
+        let through = |me: &usize| oracle::is_through(&self.model, *me, at);
+        let mut all = constrained.iter().all(through);
+        if constrained.is_empty() {
+            // As far as it goes by its time, who regulates sends nothing up to there any more.
+            all = others.iter().all(|me| {
+                let f = &self.model[*me];
+                let asked = f.request.map(|(_, to)| to).or(f.enabling);
+                !f.regulating || f.time >= at || asked > Some(at)
+            });
+        }
+        for me in &constrained {
+            let says = self.times.is_through(handle(*me), self.time(at));
+            assert_eq!(says, through(me), "{me} at {at} of {:?}", self.model);
+            let stays = !save.told.contains(me) || through(me);
+            assert!(stays, "{me} was told at {at} of {:?}", self.model);
+        }
+        let is_new = |me: &usize| !save.told.contains(me);
+        let mut now: Vec<_> = constrained.iter().copied().filter(through).collect();
+        now.extend(others.iter().copied().filter(|_| all));
+        now.retain(is_new);
+        if !self.times.may_be_through(self.time(at)) {
+            assert_eq!(now, [], "it is worth a look at {at}: {:?}", self.model);
+        }
+        for me in &now {
+            let before = self.model[*me].queue.len();
+            oracle::release(&mut self.model[*me], at);
+            self.met.handed_over += u32::from(self.model[*me].queue.len() < before);
+            self.times.release(handle(*me), self.time(at));
+        }
+        if all {
+            self.times.set_hold(Hold::All);
+            self.met.saved += 1;
+        }
+        self.met.told += now.len() as u32;
+        let any = !now.is_empty();
+        let save = self.save.as_mut().expect("it was just looked at");
+        save.told.extend(now);
+        save.all = all;
+        any
+    }
+
     fn settle(&mut self) {
+        loop {
+            self.settle_time();
+            if !self.tell() {
+                break;
+            }
+        }
+        self.look_at_waits();
+        for (me, f) in self.model.iter().enumerate() {
+            let granted = oracle::grant(&self.model, me);
+            let waits = granted.is_none_or(|time| self.is_held(me, time));
+            assert!(waits, "{me} of {:?}", self.model);
+            self.met.held += u32::from(granted.is_some());
+            let all = self.save.as_ref().is_some_and(|save| save.all);
+            assert!(all || !f.constraining || !oracle::may_constrain(&self.model, me));
+            let regulates = |at: i64| oracle::may_regulate(&self.model, me, at);
+            let enabled = f.enabling.filter(|at| regulates(*at));
+            assert!(enabled.is_none_or(|at| self.is_held(me, at)));
+        }
+    }
+
+    fn settle_time(&mut self) {
         loop {
             self.compare();
             let Some((federate, outcome)) = self.times.settle() else {
@@ -234,40 +451,37 @@ impl Run {
                 Outcome::Granted { time, flush } => {
                     let time = self.whole(time);
                     assert_eq!(oracle::grant(&self.model, me), Some(time));
-                    let kind = self.model[me].request.unwrap().0;
+                    assert!(!self.is_held(me, time), "{me} of {:?}", self.model);
+                    let f = &mut self.model[me];
+                    let (kind, to) = f.request.unwrap();
                     assert_eq!(flush, kind == Kind::Fqr);
-                    oracle::advance(&mut self.model[me], time);
+                    let before = self.still[me].take().unwrap_or(f.time);
+                    let may = f.constrained && time < to;
+                    let may = may && !matches!(kind, Kind::Tar | Kind::Tara);
+                    self.granted_before[me] = may.then_some((kind, to, before));
+                    oracle::advance(f, time);
                     self.grants += 1;
                 }
                 Outcome::Regulating { time, .. } => {
                     let time = self.whole(time);
                     assert_eq!(self.model[me].enabling.take(), Some(time));
                     assert!(oracle::may_regulate(&self.model, me, time));
+                    assert!(!self.is_held(me, time), "{me} of {:?}", self.model);
+                    self.met.regulated_meanwhile += u32::from(self.save.is_some());
                     let f = &mut self.model[me];
                     f.over &= f.time == time;
                     f.time = time;
+                    f.released = None;
                     f.queue.retain(|ts| *ts > time);
+                    (self.granted_before[me], self.still[me]) = (None, None);
                 }
                 Outcome::Constrained => {
                     assert!(oracle::may_constrain(&self.model, me));
                     let f = &mut self.model[me];
                     (f.constraining, f.constrained, f.over) = (false, true, false);
+                    self.granted_before[me] = None;
                 }
             }
-        }
-        self.look_at_waits();
-        for (me, f) in self.model.iter().enumerate() {
-            assert_eq!(
-                oracle::grant(&self.model, me),
-                None,
-                "{me} of {:?}",
-                self.model
-            );
-            assert!(!f.constraining || !oracle::may_constrain(&self.model, me));
-            assert!(
-                f.enabling
-                    .is_none_or(|at| !oracle::may_regulate(&self.model, me, at))
-            );
         }
     }
 
@@ -303,10 +517,13 @@ impl Run {
                 assert!(!self.times.is_waiting(me));
                 continue;
             };
-            assert!(!wait.held);
-            let (first, bound) = wait.behind.first().expect("else it was granted");
+            let Some((first, bound)) = wait.behind.first() else {
+                assert!(wait.held, "else it was granted");
+                continue;
+            };
             assert_eq!(self.times.galt(me), *bound, "the least one is its GALT");
-            assert_eq!(self.times.wait(*first), None, "{:?}", self.model);
+            let behind = self.times.wait(*first);
+            assert!(behind.is_none_or(|wait| wait.held), "{:?}", self.model);
         }
     }
 
@@ -319,7 +536,11 @@ impl Run {
     /// Once nothing is switched any more and all keep asking, all get to the end.
     fn finish(&mut self, kinds: &[Kind]) {
         for round in 0..4_000 {
-            let mut done = true;
+            let mut done = self.save.is_none();
+            if self.save.as_ref().is_some_and(|save| save.all) {
+                self.end_save();
+                self.settle();
+            }
             for me in 0..self.model.len() {
                 if self.times.clock(handle(me)).is_none() {
                     continue;
@@ -368,6 +589,9 @@ fn input(federates: usize) -> impl Strategy<Value = Input> {
         8 => (f(), 0i64..12).prop_map(|(f, by)| Input::Send(f, by)),
         2 => (0usize..1_000).prop_map(Input::Retract),
         1 => f().prop_map(Input::Leave),
+        6 => f().prop_map(Input::PassOver),
+        2 => (0i64..30).prop_map(Input::Save),
+        1 => Just(Input::EndOfSave),
     ]
 }
 
@@ -375,6 +599,11 @@ fn run() -> impl Strategy<Value = (bool, usize, Vec<Input>, Vec<Kind>)> {
     (2usize..6).prop_flat_map(|n| {
         let kinds = prop::sample::select(vec![Kind::Tar, Kind::Tara, Kind::Nmr, Kind::Nmra]);
         let inputs = prop::collection::vec(input(n), 0..60);
+        // In half of the runs all take part in time from the beginning.
+        let inputs = (any::<bool>(), inputs).prop_map(move |(all, inputs)| {
+            let begin = (0..n).flat_map(|f| [Input::Constrain(f), Input::Regulate(f, f as i64)]);
+            begin.filter(|_| all).chain(inputs).collect()
+        });
         (
             any::<bool>(),
             Just(n),
@@ -384,11 +613,20 @@ fn run() -> impl Strategy<Value = (bool, usize, Vec<Input>, Vec<Kind>)> {
     })
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
-    #[test]
-    fn as_brute_force_says((integers, federates, inputs, kinds) in run()) {
-        let of = if integers { TimeType::Integer64 } else { TimeType::Float64 };
+#[test]
+fn as_brute_force_says() {
+    let config = ProptestConfig {
+        cases: 800,
+        source_file: Some(file!()),
+        ..ProptestConfig::default()
+    };
+    let met = Cell::new(Met::default());
+    let done = TestRunner::new(config).run(&run(), |(integers, federates, inputs, kinds)| {
+        let of = if integers {
+            TimeType::Integer64
+        } else {
+            TimeType::Float64
+        };
         let mut run = Run::new(of, federates);
         for input in &inputs {
             if run.input(input) {
@@ -396,6 +634,16 @@ proptest! {
             }
         }
         run.finish(&kinds);
+        met.set(met.get().and(run.met));
+        Ok(())
+    });
+    done.unwrap_or_else(|failure| panic!("{failure}"));
+    let met = met.get();
+    for (what, times) in met.all() {
+        assert!(
+            times >= 5,
+            "the runs do too little: {times} x {what}, {met:?}"
+        );
     }
 }
 
