@@ -3,9 +3,12 @@
 
 use crate::root;
 use anyhow::{Context, Result, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs;
+use std::io::Read;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Programs of the simulator that each fault has to get through.
@@ -117,7 +120,9 @@ const KINDS: [Kind; 2] = [
         list: "tests/saves/faults.txt",
         tests: &[
             Test::Core("--lib", "log::"),
+            Test::Core("--lib", "time::"),
             Test::Core("--test=all", "saved::"),
+            Test::Core("--test=all", "scheduled_saves::"),
             Test::Programs("saves"),
             Test::Programs("managed"),
         ],
@@ -155,6 +160,22 @@ impl Test {
     }
 }
 
+impl Test {
+    /// Whether it has looked at anything, by what it said when it found nothing: a filter may match no test any more.
+    fn was_run(&self, said: &str) -> bool {
+        match self {
+            Test::Core(..) => {
+                let passed = said.lines().filter_map(|line| {
+                    let of = line.strip_prefix("test result: ok. ")?;
+                    of.split_once(" passed")?.0.parse().ok()
+                });
+                passed.sum::<u64>() > 0
+            }
+            Test::Programs(_) => said.contains(&format!("{PROGRAMS} seeds, ")),
+        }
+    }
+}
+
 impl Kind {
     fn faults(&self) -> Result<Vec<Fault>> {
         let text = fs::read_to_string(root().join(self.list));
@@ -179,11 +200,17 @@ pub(crate) fn run(kind: &str, names: &[&str]) -> Result<()> {
     let tree = root().join("build/faults/tree");
     copy(&tree)?;
     for test in kind.tests {
-        let found = finds(&tree, test)?;
+        let (found, said) = finds(&tree, test)?;
         ensure!(
             !found,
             "'{}' fails on sound sources; see make test",
             test.name()
+        );
+        ensure!(
+            test.was_run(&said),
+            "'{}' has run nothing, so it finds nothing: is there still what '{}' names?",
+            test.name(),
+            test.commands()[1].join(" ")
         );
     }
     let mut survived = Vec::new();
@@ -193,7 +220,7 @@ pub(crate) fn run(kind: &str, names: &[&str]) -> Result<()> {
         fs::write(&file, fault.seeded(&text)?)?;
         let mut by = None;
         for test in kind.tests {
-            if finds(&tree, test)? {
+            if finds(&tree, test)?.0 {
                 by = Some(test.name());
                 break;
             }
@@ -212,23 +239,54 @@ pub(crate) fn run(kind: &str, names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Whether a test finds something wrong. What does not build is no fault but a mistake in the list.
-fn finds(tree: &Path, test: &Test) -> Result<bool> {
+/// Whether a test finds something wrong, and what it says. What does not build is no fault but a mistake in the list.
+fn finds(tree: &Path, test: &Test) -> Result<(bool, String)> {
     let [build, run] = test.commands();
     let built = cargo(tree, &build).stderr(Stdio::inherit()).status()?;
     ensure!(built.success(), "it does not build (see above)");
-    let mut child = cargo(tree, &run).stdout(Stdio::null()).spawn()?;
+    let mut group = Group::spawn(cargo(tree, &run))?;
     let begun = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(!status.success());
+    let found = loop {
+        if let Some(status) = group.child.try_wait()? {
+            break !status.success();
         }
         if begun.elapsed() > LIMIT {
-            child.kill()?;
-            child.wait()?;
-            return Ok(true);
+            break true;
         }
         std::thread::sleep(Duration::from_millis(50));
+    };
+    Ok((found, group.end()?))
+}
+
+/// A process and all that it starts: cargo does not end the test that it runs when it is ended itself, which would go
+/// on for ever where that loops.
+struct Group {
+    child: Child,
+    /// Reads what they all write, until none of them is left that could.
+    said: std::thread::JoinHandle<std::io::Result<Vec<u8>>>,
+}
+
+impl Group {
+    fn spawn(mut command: Command) -> Result<Self> {
+        let mut child = command.stdout(Stdio::piped()).process_group(0).spawn()?;
+        let mut stdout = child.stdout.take().context("it was just asked for")?;
+        let said = std::thread::spawn(move || {
+            let mut said = Vec::new();
+            stdout.read_to_end(&mut said).map(|_| said)
+        });
+        Ok(Group { child, said })
+    }
+
+    /// Ends those that are left; what they have written.
+    fn end(mut self) -> Result<String> {
+        if let Some(group) = Pid::from_raw(self.child.id().cast_signed()) {
+            // None may be left.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        self.child.wait()?;
+        let said = self.said.join();
+        let said = said.map_err(|_| anyhow::anyhow!("reading what it says has failed"))??;
+        Ok(String::from_utf8_lossy(&said).into_owned())
     }
 }
 
@@ -316,6 +374,31 @@ mod tests {
         names.sort();
         names.dedup();
         assert_eq!(names.len(), faults.len(), "each has a name of its own");
+    }
+
+    /// One who holds what is read to its end would keep this test from ending.
+    #[test]
+    fn nobody_is_left_of_what_loops() {
+        let (mut both_are_there, says_so) = std::io::pipe().unwrap();
+        let mut looping = Command::new("sh");
+        let and_another = "echo begins; sleep 1000000 2>/dev/null & echo . >&2; wait";
+        looping.args(["-c", and_another]).stderr(says_so);
+        let mut group = Group::spawn(looping).unwrap();
+        both_are_there.read_exact(&mut [0]).unwrap();
+        assert_eq!(group.child.try_wait().unwrap(), None);
+        assert_eq!(group.end().unwrap(), "begins\n");
+    }
+
+    #[test]
+    fn what_has_run_nothing_is_told() {
+        let core = Test::Core("--lib", "time::");
+        let said =
+            |passed| format!("running\n\ntest result: ok. {passed} passed; 0 failed; 0 ignored\n");
+        assert!(core.was_run(&said(3)) && core.was_run(&(said(0) + &said(1))));
+        assert!(!core.was_run(&said(0)) && !core.was_run(""));
+        let programs = Test::Programs("time");
+        assert!(programs.was_run("9 x\n300 seeds, 2 steps, 0 faults\n"));
+        assert!(!programs.was_run("0 seeds, 0 steps, 0 faults\n"));
     }
 
     #[test]
