@@ -24,6 +24,9 @@ const GENERIC: [&str; 10] = [
     "FederateInternalError",
 ];
 
+/// For one callback the RTI does what is due at most so often: periodic updates are due again for ever.
+const TIMERS_MAX: usize = 100;
+
 /// Plays a scenario; `foms` is the folder that `${foms}` stands for. Gives what was left out because
 /// it belongs to another layer (services, exceptions, arrangements), or what went wrong: where, what
 /// was expected and what came.
@@ -319,11 +322,15 @@ impl Player {
             let all: Vec<String> = wanted.iter().map(|w| print(w)).collect();
             let all = all.join("\n      or ");
             let mut next = self.next(federate)?;
-            while next.is_none() && self.network.pass_time() {
+            let mut timers = 0..TIMERS_MAX;
+            while next.is_none() && timers.next().is_some() && self.network.pass_time() {
                 next = self.next(federate)?;
             }
             let Some(event) = next else {
-                return fail(format!("expected {all}, got no callback"));
+                let passed = TIMERS_MAX - timers.len();
+                return fail(format!(
+                    "expected {all}, got no callback, also when the RTI had done {passed} times what was due"
+                ));
             };
             let got = values(&event);
             let variables = &mut self.variables;
