@@ -171,7 +171,7 @@ impl One {
             let hosts: Vec<_> = hosts.map(|h| (h.peer, h.handle)).collect();
             let mut any = false;
             for (peer, me) in hosts {
-                while let Some(callback) = self.network.call(peer, |f| f.next_callback()) {
+                while let Some(callback) = self.network.next_callback(peer) {
                     told.entry(me).or_default().push(callback);
                     any = true;
                 }
@@ -206,7 +206,7 @@ pub fn run(seed: u64, actions: usize) -> Report {
         DataPath::Executive
     };
     let both = [0, 1].map(|n| {
-        let mut network = Network::new(path);
+        let mut network = Network::new(path, seed);
         network.batch = draw.u8(1..6);
         network.create_with_time(vec![source("timed")], Some(mim()), "HLAinteger64Time");
         One {
@@ -325,15 +325,24 @@ impl Run {
         let label = format!("point {}", self.points);
         let done = self.both.each_mut().map(|one| {
             let peer = one.peer(me).expect("it is a member");
-            one.network.call(peer, |f| match (what, instance) {
-                (0, _) => f.register_object_instance(class, None).map(|_| ()),
+            let network = &mut one.network;
+            match (what, instance) {
+                (0, _) => network
+                    .call(peer, |f| f.register_object_instance(class, None))
+                    .map(|_| ()),
                 (1, Some(instance)) => {
                     let values: Vec<_> = attributes.iter().map(|a| (*a, &b"1"[..])).collect();
-                    f.update_attribute_values(instance, &values, b"")
+                    let done = network.update(peer, instance, (&values, b""), None);
+                    done.map(|_| ())
                 }
-                (2, _) => f.send_interaction(i, &values[..0], b""),
-                _ => f.register_federation_synchronization_point(&label, b"", &[]),
-            })
+                (2, _) => {
+                    let done = network.interact(peer, i, (&values[..0], b""), None);
+                    done.map(|_| ())
+                }
+                _ => network.call(peer, |f| {
+                    f.register_federation_synchronization_point(&label, b"", &[])
+                }),
+            }
         });
         let [one, other] = done.map(|done| done.map_err(|e| e.kind));
         assert_eq!(one, other, "{me} calls the same in both");

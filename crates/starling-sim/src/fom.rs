@@ -151,6 +151,13 @@ pub(crate) fn source(designator: &str) -> ModuleSource {
             text: lossy().into_bytes().into(),
         };
     }
+    if designator == "timed and delayed" {
+        let on = "<switches><delaySubscriptionEvaluation isEnabled=\"true\"/>";
+        return ModuleSource {
+            designator: designator.to_owned(),
+            text: TIMED.replace("<switches>", on).into_bytes().into(),
+        };
+    }
     let text = match designator {
         "mim" => MIM,
         "fom" => FOM,

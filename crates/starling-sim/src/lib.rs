@@ -12,6 +12,7 @@ mod advice;
 mod check;
 pub mod ddm;
 mod fom;
+mod host;
 mod network;
 mod observe;
 mod ownership;

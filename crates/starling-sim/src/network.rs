@@ -1,64 +1,19 @@
 //! The virtual network: links that keep their own order and nothing else.
 
+use crate::host::{Host, Ways};
 use crate::watch::Watch;
 use starling_bed::{Link, Links, Message, Sent};
-use starling_core::message::{
-    Data, FromExecutive, ModuleSource, Payload, PeerInfo, RequestNumber, ToExecutive,
-};
+use starling_core::message::{Data, FromExecutive, ModuleSource, Payload, PeerInfo, ToExecutive};
 use starling_core::{
-    Answer, Archived, AttributeHandle, Batch, Conflated, DataPath, ExceptionKind, Executive,
-    Federate, FederateHandle, Lrc, ObjectInstanceHandle, PeerId, Service, Transportation,
+    Answer, Archived, AttributeHandle, Callback, Conflated, DataPath, Exception, ExceptionKind,
+    Executive, FederateHandle, InteractionClassHandle, LogicalTime, Lrc, MessageRetractionHandle,
+    ObjectInstanceHandle, ParameterHandle, PeerId, Transportation,
 };
 use starling_wire::{
     Frame, PlainFrames, put_data, put_from_executive, put_to_executive, read_data, split_frame,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-
-/// A federate's computer.
-pub(crate) struct Host {
-    pub(crate) lrc: Lrc<Sent>,
-    pub(crate) handle: FederateHandle,
-    pub(crate) peer: PeerId,
-    /// It has not done anything yet.
-    pub(crate) new: bool,
-    pub(crate) resigning: bool,
-    /// It waits for the federation's word on giving these away, and does nothing else.
-    pub(crate) deciding: Option<Deciding>,
-    /// Updates and interactions that have come.
-    pub(crate) came: u64,
-    /// Those of them that were delivered.
-    pub(crate) delivered: u64,
-    /// Those that were lost on their way to it.
-    pub(crate) lost: u64,
-}
-
-impl Host {
-    /// The joined federate, to look at.
-    pub(crate) fn federate(&self) -> &Federate {
-        self.lrc.federate().expect("hosts are joined")
-    }
-
-    /// All that has come was applied: neither data nor the log waits for what it comes after.
-    pub(crate) fn waits_for_nothing(&self) {
-        let (me, log) = (self.handle, self.federate().save().log);
-        let control = log.control.first();
-        assert!(
-            control.is_none(),
-            "{me}: the log waits for ever: {control:?}"
-        );
-        let held = self.federate().counters().held;
-        assert_eq!(held, 0, "{me}: data waits for ever for what it comes after");
-    }
-}
-
-/// A call that needs the federation's word.
-pub(crate) struct Deciding {
-    pub(crate) service: Service,
-    pub(crate) request: RequestNumber,
-    pub(crate) instance: ObjectInstanceHandle,
-    pub(crate) attributes: Vec<AttributeHandle>,
-}
 
 pub(crate) struct Network {
     pub(crate) path: DataPath,
@@ -82,11 +37,17 @@ pub(crate) struct Network {
     /// Of so many messages of 256 that are sent by best effort one is lost, drawn by `faults`.
     pub(crate) lossy: u8,
     pub(crate) faults: fastrand::Rng,
+    /// Draws which of the ways that come to the same is taken.
+    ways: fastrand::Rng,
+    /// Those that hosts have taken which are gone.
+    gone: Ways,
+    /// The time for update rates.
+    pub(crate) now_us: u64,
     last_peer: u64,
 }
 
 impl Network {
-    pub(crate) fn new(path: DataPath) -> Self {
+    pub(crate) fn new(path: DataPath, seed: u64) -> Self {
         let mut executive = Executive::new();
         executive.allow_direct_links();
         Network {
@@ -103,6 +64,9 @@ impl Network {
             standing: BTreeSet::new(),
             lossy: 0,
             faults: fastrand::Rng::with_seed(0),
+            ways: fastrand::Rng::with_seed(seed.rotate_left(16)),
+            gone: Ways::default(),
+            now_us: 0,
             last_peer: 0,
         }
     }
@@ -193,14 +157,87 @@ impl Network {
 
     /// Runs a service at a host and puts what it sends on the links.
     pub(crate) fn call<T>(&mut self, peer: PeerId, service: impl FnOnce(&mut Lrc<Sent>) -> T) -> T {
+        self.at(peer, |host, _| {
+            host.settle();
+            service(&mut host.lrc)
+        })
+    }
+
+    fn at<T>(&mut self, peer: PeerId, work: impl FnOnce(&mut Host, &mut fastrand::Rng) -> T) -> T {
         let mut host = self
             .hosts
             .remove(&peer)
             .expect("calls are made at hosts that are there");
-        let result = service(&mut host.lrc);
+        let result = work(&mut host, &mut self.ways);
         self.send(peer, Some(host.handle), &mut host.lrc);
         self.hosts.insert(peer, host);
         result
+    }
+
+    /// The next callback of a host, now delivered.
+    pub(crate) fn next_callback(&mut self, peer: PeerId) -> Option<Callback> {
+        self.at(peer, Host::next_callback)
+    }
+
+    /// Update Attribute Values, with a time or without: the short way, which needs nothing that was read, or the long one.
+    pub(crate) fn update(
+        &mut self,
+        peer: PeerId,
+        instance: ObjectInstanceHandle,
+        (values, tag): (&[(AttributeHandle, &[u8])], &[u8]),
+        time: Option<LogicalTime>,
+    ) -> Result<MessageRetractionHandle, Exception> {
+        let plainly = |lrc: &mut Lrc<Sent>| lrc.update_plainly(instance, values, tag, time);
+        self.send_values(peer, time, plainly, |lrc| match time {
+            Some(time) => lrc.update_attribute_values_at(instance, values, tag, time),
+            None => lrc
+                .update_attribute_values(instance, values, tag)
+                .map(|()| MessageRetractionHandle::default()),
+        })
+    }
+
+    /// The same of Send Interaction.
+    pub(crate) fn interact(
+        &mut self,
+        peer: PeerId,
+        class: InteractionClassHandle,
+        (values, tag): (&[(ParameterHandle, &[u8])], &[u8]),
+        time: Option<LogicalTime>,
+    ) -> Result<MessageRetractionHandle, Exception> {
+        let plainly = |lrc: &mut Lrc<Sent>| lrc.send_plainly(class, values, tag, time);
+        self.send_values(peer, time, plainly, |lrc| match time {
+            Some(time) => lrc.send_interaction_at(class, values, tag, time),
+            None => lrc
+                .send_interaction(class, values, tag)
+                .map(|()| MessageRetractionHandle::default()),
+        })
+    }
+
+    fn send_values(
+        &mut self,
+        peer: PeerId,
+        time: Option<LogicalTime>,
+        plainly: impl FnOnce(&mut Lrc<Sent>) -> Option<MessageRetractionHandle>,
+        closely: impl FnOnce(&mut Lrc<Sent>) -> Result<MessageRetractionHandle, Exception>,
+    ) -> Result<MessageRetractionHandle, Exception> {
+        let now_us = self.now_us;
+        self.at(peer, |host, _| {
+            if let Some(sent) = plainly(&mut host.lrc) {
+                host.ways.sent[usize::from(time.is_some())] += 1;
+                return Ok(sent);
+            }
+            host.settle();
+            if host.lrc.wants_time() {
+                host.lrc.set_time_us(now_us);
+            }
+            closely(&mut host.lrc)
+        })
+    }
+
+    /// How often which short way was taken.
+    pub(crate) fn ways(&self) -> Ways {
+        let hosts = self.hosts.values().map(|host| host.ways);
+        hosts.fold(self.gone, Ways::and)
     }
 
     /// Moves one item of a link drawn by `draw`; false if all links are empty.
@@ -256,7 +293,7 @@ impl Network {
             }
             Link::Up(peer) => self.up(peer, &bytes, checker),
             Link::Down(peer) => self.down(peer, &bytes, checker),
-            Link::Data(_, to) => self.data(to, &bytes),
+            Link::Data(from, to) => self.data(from, to, &bytes),
         }
         true
     }
@@ -293,6 +330,7 @@ impl Network {
             Link::Data(_, to) => Some(to),
         };
         if let Some(host) = to.and_then(|to| self.host(to)) {
+            host.settle();
             host.lrc.count_lost(1);
             host.lost += 1;
         }
@@ -315,6 +353,7 @@ impl Network {
             Link::Down(_) => {}
             Link::Data(from, to) => {
                 if let Some(host) = self.host(to) {
+                    host.settle();
                     let taken = host.lrc.link_ended(from);
                     taken.unwrap_or_else(|e| {
                         panic!("{to} refuses the end of {from}'s link: {e}");
@@ -369,9 +408,7 @@ impl Network {
             let (mut run, rest) = bytes.split_at(taken);
             while !run.is_empty() {
                 let (data, size) = data_frame(run);
-                if let Some(payload) = data.body.payload() {
-                    checker.forwarded(data.sender, payload, &members);
-                }
+                checker.forwarded(data.sender, &data.body, &members);
                 for peer in &to {
                     let forwarded = Message::Data(data.to_owned());
                     self.links.put(Link::Down(*peer), [forwarded]);
@@ -465,20 +502,13 @@ impl Network {
 
     fn down(&mut self, peer: PeerId, bytes: &[u8], checker: &mut dyn Watch) {
         if let Some(mut lrc) = self.joining.remove(&peer) {
-            take(&mut lrc, DataPath::Executive, bytes);
+            match decode(bytes) {
+                Frame::FromExecutive(message) => lrc.receive(message).expect("it may join"),
+                other => panic!("to one that has not joined: {other:?}"),
+            }
             match lrc.answer() {
                 Some(Ok(Answer::Joined(handle))) => {
-                    let host = Host {
-                        lrc,
-                        handle,
-                        peer,
-                        new: true,
-                        resigning: false,
-                        deciding: None,
-                        came: 0,
-                        delivered: 0,
-                        lost: 0,
-                    };
+                    let host = Host::new(lrc, handle, peer, &mut self.ways);
                     checker.joined(handle, host.federate().model());
                     self.hosts.insert(peer, host);
                 }
@@ -496,7 +526,11 @@ impl Network {
             return;
         }
         if let Some(host) = self.hosts.get_mut(&peer) {
-            host.came += take(&mut host.lrc, DataPath::Executive, bytes);
+            match decode(bytes) {
+                Frame::FromExecutive(message) => host.receive(message),
+                Frame::Data(_) => host.receive_data(None, bytes, &mut self.ways),
+                other => panic!("to a federate: {other:?}"),
+            }
             match host.lrc.federate() {
                 // A restore may have made it another.
                 Some(federate) if host.lrc.is_member() => host.handle = federate.handle(),
@@ -511,9 +545,10 @@ impl Network {
         }
     }
 
-    fn data(&mut self, to: FederateHandle, bytes: &[u8]) {
-        if let Some(host) = self.host(to) {
-            host.came += take(&mut host.lrc, DataPath::Direct, bytes);
+    fn data(&mut self, from: FederateHandle, to: FederateHandle, bytes: &[u8]) {
+        let mut hosts = self.hosts.values_mut();
+        if let Some(host) = hosts.find(|h| h.handle == to) {
+            host.receive_data(Some(from), bytes, &mut self.ways);
             self.remove_resigned(to);
         }
     }
@@ -540,6 +575,7 @@ impl Network {
         let Some(gone) = self.hosts.remove(&peer) else {
             return;
         };
+        self.gone = self.gone.and(gone.ways);
         self.links.remove(Link::Down(peer));
         // What it was, and what a restore has made of it.
         let member = self.executive.member(peer).map(|(_, _, handle)| handle);
@@ -570,26 +606,6 @@ impl Network {
         self.remove(peer);
         self.links.put(Link::Up(peer), [Message::End]);
     }
-}
-
-/// Lets an LRC have a frame that came by this path; how many updates and interactions it is.
-fn take(lrc: &mut Lrc<Sent>, path: DataPath, bytes: &[u8]) -> u64 {
-    let mut batch = Batch::default();
-    batch.refill(bytes);
-    let mut came = 0;
-    let taken = match decode(batch.bytes()) {
-        Frame::FromExecutive(message) => lrc.receive(message),
-        Frame::Data(data) => {
-            came = u64::from(data.body.payload().is_some());
-            lrc.receive_data(&data, path, Some(&batch))
-        }
-        other => panic!("to a federate: {other:?}"),
-    };
-    taken.unwrap_or_else(|e| panic!("a federate refuses what comes: {e}"));
-    if let Some(why) = lrc.lost() {
-        panic!("a federate is lost: {why}");
-    }
-    came
 }
 
 /// The data frame with which these begin, and its bytes.

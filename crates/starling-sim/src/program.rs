@@ -2,7 +2,8 @@
 
 use crate::check::{Checker, Source};
 use crate::fom::{CLASSES, INTERACTIONS, source};
-use crate::network::{Deciding, Host, Network};
+use crate::host::{Deciding, Host};
+use crate::network::Network;
 use crate::ownership::{Call, PRIVILEGE, tag_of};
 use starling_core::message::ResignAction;
 use starling_core::{
@@ -69,7 +70,7 @@ fn run_with(seed: u64, actions: usize, conflated: Conflated) -> Report {
         draw,
         changing: paths.u8(..3) > 0,
         paths,
-        network: Network::new(path),
+        network: Network::new(path, seed),
         checker: Checker::default(),
         steps: 0,
         conflated: 0,
@@ -104,6 +105,7 @@ fn run_with(seed: u64, actions: usize, conflated: Conflated) -> Report {
         coverage: BTreeMap::new(),
     };
     report.count("fault: best effort is lost", run.network.lost());
+    run.network.ways().report(&mut report);
     if run.conflated > 0 {
         report.count("conflated", run.conflated);
     }
@@ -247,7 +249,7 @@ impl Run {
 
     /// Delivers the next callback, and checks it.
     fn deliver(&mut self, peer: PeerId, me: FederateHandle) -> Option<Callback> {
-        let callback = self.network.call(peer, |f| f.next_callback())?;
+        let callback = self.network.next_callback(peer)?;
         let (conflates, host) = (
             self.network.conflates(peer),
             self.network.hosts.get_mut(&peer),
@@ -319,10 +321,8 @@ impl Run {
             .map(|a| (*a, checker.next(me, Source::Attribute(instance, *a))))
             .collect();
         let values: Vec<_> = numbers.iter().map(|(a, n)| (*a, n.as_slice())).collect();
-        let sent = self
-            .network
-            .call(peer, |f| f.update_attribute_values(instance, &values, b""));
-        legal(sent, &[]);
+        let sent = self.network.update(peer, instance, (&values, b""), None);
+        legal(sent.map(|_| ()), &[]);
     }
 
     fn interact(&mut self, peer: PeerId, me: FederateHandle) {
@@ -348,10 +348,9 @@ impl Run {
             .parameters[0];
         let mut value = class.raw().to_le_bytes().to_vec();
         value.extend(self.checker.next(me, Source::Interaction(me, class)));
-        let sent = self.network.call(peer, |f| {
-            f.send_interaction(class, &[(first, &value)], b"t")
-        });
-        legal(sent, &[]);
+        let values = [(first, value.as_slice())];
+        let sent = self.network.interact(peer, class, (&values, b"t"), None);
+        legal(sent.map(|_| ()), &[]);
     }
 
     fn subscribe(&mut self, peer: PeerId, me: FederateHandle) {

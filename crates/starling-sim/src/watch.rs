@@ -1,6 +1,6 @@
 //! What the network tells the checker of a run.
 
-use starling_core::message::{DataBody, EntryBody, Payload, Request, time};
+use starling_core::message::{DataBody, EntryBody, Request, time};
 use starling_core::{FederateHandle, ObjectModel};
 
 /// Keeps a model from what happens, in the order in which it happens at the executive.
@@ -22,7 +22,7 @@ pub(crate) trait Watch {
     /// The executive tells a federate something about time.
     fn notified(&mut self, _: FederateHandle, _: &time::Notice) {}
     /// The executive forwards what a federate has sent to these.
-    fn forwarded(&mut self, _: FederateHandle, _: &Payload<'_>, _: &[FederateHandle]) {}
+    fn forwarded(&mut self, _: FederateHandle, _: &DataBody<'_>, _: &[FederateHandle]) {}
     /// What a federate has sent by best effort is lost on its way to this one, or to all.
     fn dropped(&mut self, _: FederateHandle, _: Option<FederateHandle>, _: &DataBody<'_>) {}
     /// The executive has become what was saved.

@@ -4,11 +4,15 @@ use starling_sim::Report;
 
 #[test]
 fn seeds() {
-    let acquisitions = replay(800, starling_sim::run).acquisitions;
+    let done = replay(800, starling_sim::run);
+    let acquisitions = done.acquisitions;
     assert!(
         acquisitions > 4_000,
         "the programs do too little: {acquisitions} acquisitions"
     );
+    let short = SHORT_WAYS.map(|what| (what, 1_000));
+    // Time is not managed.
+    came_up(&done, &short[..SHORT_WAYS.len() - 1]);
 }
 
 #[test]
@@ -33,6 +37,18 @@ fn seeds_of_saves_that_failed() {
 #[test]
 fn seed_whose_honest_part_of_a_save_was_refused() {
     starling_sim::saves::run(301_550, 300);
+}
+
+/// The next save at a time was told before what came before it, to a federate that had not evoked the end of the last one.
+#[test]
+fn seed_of_a_save_that_overtook_a_message() {
+    starling_sim::saves::run(3_020_874, 300);
+}
+
+/// A flush that was asked for between the instruction to save and its callback promised more than its time and lookahead.
+#[test]
+fn seed_of_a_flush_that_crossed_an_instruction() {
+    starling_sim::saves::run(3_001_449, 300);
 }
 
 /// A federate whose regulation began just behind a time was taken for one that had come to the next, and
@@ -121,12 +137,17 @@ fn seeds_of_time_management() {
         "HLAinteger64Time",
         "HLAfloat64Time",
         "takes no callbacks",
+        "subscriptions are judged at delivery",
+        "subscribed since it was sent",
+        "not subscribed any more",
         "came to rest",
     ];
     for what in expected.into_iter().chain(OF_THE_MOM) {
         let times = done.coverage.get(what).copied().unwrap_or(0);
         assert!(times >= 20, "the programs do too little: {times} x {what}");
     }
+    came_up(&done, &SHORT_WAYS.map(|what| (what, 10)));
+    came_up(&done, &[("sent as most is, with a time", 4_000)]);
     // Seldom: who flushes wants nothing of what waits. The core's own random programs of flushes meet it often.
     let passed_over = done
         .coverage
@@ -136,6 +157,27 @@ fn seeds_of_time_management() {
         passed_over > Some(0),
         "grants of flush queue passed over: {passed_over:?}"
     );
+}
+
+/// How data goes from where it was read to its callback, and leaves its sender, if it is as most is.
+const SHORT_WAYS: [&str; 6] = [
+    "left as it was read",
+    "passed as it was read",
+    "passed behind what was read with it",
+    "next of the queue as most are",
+    "sent as most is",
+    "sent as most is, with a time",
+];
+
+/// At least so often.
+fn came_up(done: &Report, least: &[(&str, u64)]) {
+    for (what, least) in least {
+        let times = done.coverage.get(what).copied().unwrap_or(0);
+        assert!(
+            times >= *least,
+            "the programs do too little: {times} x {what}"
+        );
+    }
 }
 
 fn replay(seeds: u64, run: fn(u64, usize) -> Report) -> Report {
@@ -206,6 +248,7 @@ fn seeds_of_saves_and_restores() {
         "save at once",
         "save at a time",
         "initiateFederateSave",
+        "instructed with what came up to the time",
         "federationSaved",
         "federationNotSaved",
         "fault: a save that can't be written",
@@ -269,4 +312,5 @@ fn seeds_of_saves_and_restores() {
         let times = done.coverage.get(what).copied().unwrap_or_default();
         assert!(times > 10, "'{what}' came {times} times");
     }
+    came_up(&done, &SHORT_WAYS.map(|what| (what, 10)));
 }

@@ -121,6 +121,9 @@ impl<O: Outbox> Lrc<O> {
         tag: &[u8],
         time: LogicalTime,
     ) -> Result<MessageRetractionHandle, Exception> {
+        if let Some(sent) = self.update_plainly(instance, values, tag, Some(time)) {
+            return Ok(sent);
+        }
         self.serve(
             Service::UpdateAttributeValues,
             0,
@@ -141,6 +144,9 @@ impl<O: Outbox> Lrc<O> {
         tag: &[u8],
         time: LogicalTime,
     ) -> Result<MessageRetractionHandle, Exception> {
+        if let Some(sent) = self.send_plainly(class, values, tag, Some(time)) {
+            return Ok(sent);
+        }
         self.serve(
             Service::SendInteraction,
             0,

@@ -39,10 +39,8 @@ impl Run {
             values.push((*attribute, number.to_le_bytes()));
         }
         let values: Vec<_> = values.iter().map(|(a, n)| (*a, n.as_slice())).collect();
-        let sent = self
-            .network
-            .call(peer, |f| f.update_attribute_values(instance, &values, b""));
-        legal(sent, &[]);
+        let sent = self.network.update(peer, instance, (&values, b""), None);
+        legal(sent.map(|_| ()), &[]);
     }
 
     pub(super) fn interact(&mut self, peer: PeerId, me: FederateHandle) {

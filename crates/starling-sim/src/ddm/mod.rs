@@ -109,7 +109,7 @@ pub fn run(seed: u64, actions: usize) -> Report {
     };
     let mut run = Run {
         draw,
-        network: Network::new(path),
+        network: Network::new(path, seed),
         world: World::default(),
         own: BTreeMap::new(),
         sent: BTreeMap::new(),
@@ -136,6 +136,7 @@ pub fn run(seed: u64, actions: usize) -> Report {
         }
     }
     run.rest();
+    run.network.ways().report(&mut run.report);
     run.report
 }
 
@@ -225,7 +226,7 @@ impl Run {
 
     fn callbacks(&mut self, peer: PeerId, me: FederateHandle) {
         for _ in 0..self.draw.usize(1..20) {
-            let Some(callback) = self.network.call(peer, |f| f.next_callback()) else {
+            let Some(callback) = self.network.next_callback(peer) else {
                 break;
             };
             self.callback(me, &callback);
@@ -416,7 +417,7 @@ impl Run {
             let hosts = self.network.hosts.values().filter(|h| !h.resigning);
             let hosts: Vec<_> = hosts.map(|h| (h.peer, h.handle)).collect();
             for (peer, me) in hosts {
-                while let Some(callback) = self.network.call(peer, |f| f.next_callback()) {
+                while let Some(callback) = self.network.next_callback(peer) {
                     self.callback(me, &callback);
                 }
             }

@@ -1,8 +1,8 @@
 //! What a federate does next, and what may go wrong: by chance, as far as the model says that it may.
 
-use super::{How, Run, Stage, at};
+use super::{By, How, Run, Stage, at};
 use starling_core::message::ResignAction;
-use starling_core::{FederateHandle, MessageRetractionHandle, Order, PeerId};
+use starling_core::{FederateHandle, Order, PeerId};
 
 impl Run {
     pub(super) fn act(&mut self) {
@@ -35,6 +35,11 @@ impl Run {
         if self.managed && self.draw.u8(..20) == 0 {
             return self.manage(peer, me);
         }
+        // Who is complete and evokes nothing for long is instructed once more before it has heard of the end.
+        let is_slow = self.lookaheads.is_some() && self.own(me).save == Stage::Complete;
+        if is_slow && self.draw.u8(..16) > 0 {
+            return;
+        }
         match self.draw.u8(..180) {
             128..168 => self.visit(peer, me),
             168..178 => self.change_attribute(peer, me),
@@ -64,22 +69,16 @@ impl Run {
 
     fn send(&mut self, peer: PeerId, me: FederateHandle) {
         let own = &self.model.own[&me];
-        let from = own.advancing.unwrap_or(own.time) + 1;
+        let from = own.first_stamp();
         let stamp = own.regulating.then(|| from + self.draw.i64(0..9));
         let order = own.rooms.order();
         let id = (self.model.last + 1).to_le_bytes();
-        let floats = self.floats;
-        let done = self.network.call(peer, |f| {
-            let class = f.interaction_class_handle("I").expect("it is in the FOM");
-            let parameter = f.parameter_handle(class, "i1").expect("it is there");
-            let values = [(parameter, &id[..])];
-            match stamp {
-                Some(stamp) => f.send_interaction_at(class, &values, b"", at(floats, stamp)),
-                None => f
-                    .send_interaction(class, &values, b"")
-                    .map(|()| MessageRetractionHandle::default()),
-            }
-        });
+        let class = self.interaction(peer, "I");
+        let model = self.network.hosts[&peer].federate().model();
+        let parameter = model.interaction_class(class).expect("it is in the FOM");
+        let values = [(parameter.parameters[0], &id[..])];
+        let time = stamp.map(|stamp| at(self.floats, stamp));
+        let done = self.network.interact(peer, class, (&values, b""), time);
         let Some(handle) = self.allowed(me, done) else {
             return;
         };
@@ -89,6 +88,7 @@ impl Run {
         assert_eq!(handle.number() > 0, timely.is_some(), "{me}: {order:?}");
         if let Some(stamp) = timely {
             self.own(me).rooms.sends(handle, stamp, id);
+            self.timely.insert(id);
         }
         self.sent.insert(id, (me, stamp));
         let how = How {
@@ -133,12 +133,12 @@ impl Run {
     fn advance(&mut self, peer: PeerId, me: FederateHandle) {
         let by = self.draw.i64(1..10);
         let to = self.model.own[&me].time + by;
-        let by = self.draw.u8(..3);
+        let by = [By::TimeAdvance, By::NextMessage, By::Flush][usize::from(self.draw.u8(..3))];
         self.advance_to(peer, me, to, by);
     }
 
     /// Whether it may ask, and has.
-    pub(super) fn advance_to(&mut self, peer: PeerId, me: FederateHandle, to: i64, by: u8) -> bool {
+    pub(super) fn advance_to(&mut self, peer: PeerId, me: FederateHandle, to: i64, by: By) -> bool {
         let own = &self.model.own[&me];
         let waits = own.advancing.is_some() || own.enabling != (false, false);
         if waits || !(own.regulating || own.constrained) {
@@ -146,14 +146,14 @@ impl Run {
         }
         let time = at(self.floats, to);
         let done = self.network.call(peer, |f| match by {
-            0 => f.time_advance_request(time),
-            1 => f.next_message_request(time),
-            _ => f.flush_queue_request(time),
+            By::TimeAdvance => f.time_advance_request(time),
+            By::NextMessage => f.next_message_request(time),
+            By::Flush => f.flush_queue_request(time),
         });
         let asked = self.allowed(me, done).is_some();
         if asked {
             let own = self.own(me);
-            (own.advancing, own.or_less) = (Some(to), by > 0);
+            (own.advancing, own.by) = (Some(to), by);
         }
         asked
     }

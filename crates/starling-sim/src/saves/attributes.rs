@@ -3,7 +3,7 @@
 //! 8.23).
 
 use super::{Run, Stage};
-use crate::network::Deciding;
+use crate::host::Deciding;
 use starling_core::{
     AttributeHandle, Callback, ExceptionKind, FederateHandle, ObjectInstanceHandle, Order, PeerId,
     Service, Transportation,

@@ -11,6 +11,8 @@
 //!   again what they held at the save;
 //! - a message comes once at most, and none that was sent behind the save that is restored;
 //! - what was sent after a deletion comes behind the removal;
+//! - a constrained federate that is instructed to save at a time has all messages in time-stamp order that were sent to it
+//!   up to there, and none beyond, and none up to there comes behind ([`schedule`]);
 //! - while it saves or is restored, a federate may call nothing else.
 //!
 //! And when faults stop, all are complete and all keep advancing: every save and restore ends, every
@@ -21,6 +23,7 @@ mod actions;
 mod attributes;
 mod manage;
 mod rooms;
+mod schedule;
 
 use crate::fom::source;
 use crate::network::Network;
@@ -28,6 +31,7 @@ use crate::program::Report;
 use crate::watch::Watch;
 use attributes::Place;
 use rooms::Rooms;
+use schedule::Come;
 use starling_core::message::{DataBody, EntryBody, Request, federation, save};
 use starling_core::{
     Archive, Archived, Callback, DataPath, Exception, ExceptionKind, FederateHandle, LogicalTime,
@@ -84,6 +88,15 @@ enum Stage {
     Complete,
 }
 
+/// The services that ask for an advance.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum By {
+    #[default]
+    TimeAdvance,
+    NextMessage,
+    Flush,
+}
+
 /// A federate as its program knows it.
 #[derive(Clone, Debug, Default)]
 struct Own {
@@ -95,13 +108,16 @@ struct Own {
     /// All others have heard of its subscriptions.
     settled: bool,
     time: i64,
+    /// Asked for, and in effect while it regulates.
+    lookahead: i64,
     regulating: bool,
     constrained: bool,
+    come: Come,
     /// It waits for its regulation, its constraint, an advance to there.
     enabling: (bool, bool),
     advancing: Option<i64>,
-    /// By a service that may be granted less.
-    or_less: bool,
+    /// By which service.
+    by: By,
     saving: Option<String>,
     save: Stage,
     restore: Stage,
@@ -134,6 +150,8 @@ struct Run {
     /// The label that was read last.
     read: String,
     sent: BTreeMap<u64, (FederateHandle, Option<i64>)>,
+    /// Of those, what went out in time-stamp order.
+    timely: BTreeSet<u64>,
     /// What was sent, by what its sender had called until then.
     how: BTreeMap<u64, How>,
     outcomes: BTreeMap<String, bool>,
@@ -148,6 +166,8 @@ struct Run {
     now: Duration,
     /// Links between federates stand still at times.
     stands_still: bool,
+    /// Draws lookaheads; none: all are one.
+    lookaheads: Option<fastrand::Rng>,
     report: Report,
 }
 
@@ -167,6 +187,14 @@ impl How {
         if let Some(transportation) = self.transportation {
             assert_eq!(transportation, by, "{me} gets {id}");
         }
+    }
+}
+
+fn interval(floats: bool, value: i64) -> LogicalTimeInterval {
+    if floats {
+        LogicalTimeInterval::float64(value as f64).expect("it is a number")
+    } else {
+        LogicalTimeInterval::integer64(value)
     }
 }
 
@@ -213,7 +241,7 @@ fn run_with(seed: u64, actions: usize, managed: bool) -> Report {
     };
     let mut run = Run {
         draw,
-        network: Network::new(path),
+        network: Network::new(path, seed),
         seen: Seen::default(),
         model: Model::default(),
         cut: None,
@@ -221,6 +249,7 @@ fn run_with(seed: u64, actions: usize, managed: bool) -> Report {
         tasks: Vec::new(),
         read: String::new(),
         sent: BTreeMap::new(),
+        timely: BTreeSet::new(),
         how: BTreeMap::new(),
         outcomes: BTreeMap::new(),
         labels: 0,
@@ -229,6 +258,7 @@ fn run_with(seed: u64, actions: usize, managed: bool) -> Report {
         managed,
         now: Duration::ZERO,
         stands_still: false,
+        lookaheads: None,
         report: Report::default(),
     };
     run.network.batch = run.draw.u8(1..6);
@@ -248,6 +278,8 @@ fn run_with(seed: u64, actions: usize, managed: bool) -> Report {
     run.network.faults = fastrand::Rng::with_seed(seed.rotate_left(32));
     run.network.lossy = [0, 0, 8, 64][run.network.faults.usize(..4)];
     run.stands_still = run.network.faults.bool();
+    let mut lookaheads = fastrand::Rng::with_seed(seed.rotate_left(8));
+    run.lookaheads = lookaheads.bool().then_some(lookaheads);
     run.network.create_with_time(modules, mim, time);
     while run.step() {}
     for _ in 0..3 {
@@ -264,6 +296,7 @@ fn run_with(seed: u64, actions: usize, managed: bool) -> Report {
         }
     }
     run.rest();
+    run.network.ways().report(&mut run.report);
     run.report
 }
 
@@ -403,11 +436,8 @@ impl Run {
     fn begin(&mut self, me: FederateHandle) {
         let Some(peer) = self.host(me) else { return };
         let (regulates, is_constrained) = (self.draw.bool(), self.draw.bool());
-        let one = if self.floats {
-            LogicalTimeInterval::float64(1.0).expect("it is a number")
-        } else {
-            LogicalTimeInterval::integer64(1)
-        };
+        let lookahead = self.lookaheads.as_mut().map_or(1, |draw| draw.i64(0..12));
+        let asked = interval(self.floats, lookahead);
         let done = self.network.call(peer, |f| {
             let class = f.object_class_handle("A")?;
             let attributes = ["a1", "a2"].map(|n| f.attribute_handle(class, n));
@@ -419,7 +449,7 @@ impl Run {
             f.publish_interaction_class(interaction)?;
             f.subscribe_interaction_class(interaction, true)?;
             if regulates {
-                f.enable_time_regulation(one)?;
+                f.enable_time_regulation(asked)?;
             }
             if is_constrained {
                 // So that receive order comes at rest, too.
@@ -431,6 +461,7 @@ impl Run {
         let instance = done.unwrap_or_else(|e| panic!("{me} can't begin: {e}"));
         let own = self.own(me);
         own.enabling = (regulates, is_constrained);
+        own.lookahead = lookahead;
         self.registered(peer, me, instance);
         if self.managed {
             self.begin_managed(peer, me);
@@ -475,7 +506,7 @@ impl Run {
             if !self.model.own.contains_key(&me) {
                 return n > 0;
             }
-            let Some(callback) = self.network.call(peer, |f| f.next_callback()) else {
+            let Some(callback) = self.network.next_callback(peer) else {
                 return n > 0;
             };
             self.callback(peer, me, callback);
@@ -498,7 +529,7 @@ impl Run {
                 "{me} got {id} before what its sender deleted went"
             );
         };
-        let mut restored = false;
+        let (mut restored, mut granted, mut told) = (false, false, None);
         let own = self.model.own.get_mut(&me).expect("callers are there");
         let model = self.network.hosts[&peer].federate().model();
         if let Some(what) = own.rooms.managed.observer.hears(me, model, &callback) {
@@ -517,8 +548,10 @@ impl Run {
                 instance,
                 values,
                 transportation,
+                time,
                 ..
             } => {
+                own.come.comes(me, time.as_deref());
                 let (attribute, id) = values.iter().next().expect("it was subscribed to");
                 let id = u64::from_le_bytes(id.try_into().expect("it is 8 bytes"));
                 self.how[&id].comes(me, id, Some((instance, attribute)), transportation);
@@ -535,8 +568,10 @@ impl Run {
             Callback::ReceiveInteraction {
                 values,
                 transportation,
+                time,
                 ..
             } => {
+                own.come.comes(me, time.as_deref());
                 let (_, id) = values.iter().next().expect("I has a parameter");
                 let id = u64::from_le_bytes(id.try_into().expect("it is 8 bytes"));
                 self.how[&id].comes(me, id, None, transportation);
@@ -548,6 +583,7 @@ impl Run {
             Callback::TimeRegulationEnabled { time } => {
                 (own.regulating, own.enabling.0) = (true, false);
                 own.time = whole(time);
+                own.come.regulates();
             }
             Callback::TimeConstrainedEnabled { time } => {
                 (own.constrained, own.enabling.1) = (true, false);
@@ -559,15 +595,27 @@ impl Run {
                     .advancing
                     .take()
                     .expect("it is granted what it asked for");
-                assert!(
-                    asked == time || own.or_less && time < asked,
-                    "{me} is granted"
-                );
+                let or_less = own.by != By::TimeAdvance;
+                assert!(asked == time || or_less && time < asked, "{me} is granted");
                 assert!(own.save == Stage::None, "{me} saves, and is granted {time}");
                 own.time = time;
+                own.come.granted(me, time, own.by, own.constrained);
+                granted = own.restore == Stage::None;
             }
-            Callback::InitiateFederateSave { label, .. } => {
+            Callback::InitiateFederateSave { label, time } => {
                 assert_eq!((own.save, own.restore), (Stage::None, Stage::None));
+                if let Some(time) = time.map(whole).filter(|_| own.constrained) {
+                    let timely = |id: &&u64| self.timely.contains(id);
+                    let up_to = |id: &&u64| self.sent[id].1 <= Some(time);
+                    let missing = own.must.iter().filter(timely).find(up_to);
+                    let missing = missing.map(|id| (id, self.sent[id]));
+                    assert_eq!(
+                        missing, None,
+                        "{me} is told to save at {time} before it comes"
+                    );
+                    own.come.instructed(me, time);
+                    told = Some("instructed with what came up to the time");
+                }
                 (own.save, own.saving) = (Stage::Told, Some(label));
             }
             Callback::FederationSaved => {
@@ -600,6 +648,12 @@ impl Run {
             }
             Callback::FederationNotRestored { .. } => own.restore = Stage::None,
             _ => {}
+        }
+        if let Some(what) = told {
+            self.count(what);
+        }
+        if granted {
+            self.compare_lookahead(peer, me);
         }
         // By its peer: another that has not heard yet that it is another now may have this handle, too.
         if restored {
@@ -649,8 +703,9 @@ impl Run {
                 // The model's time is whole: one that regulates just behind a time is not at the next.
                 let end = at(self.floats, to);
                 let time = self.network.call(peer, |f| f.query_logical_time());
-                if time.is_ok_and(|time| time < end) {
-                    moved |= self.advance_to(peer, me, to, 0);
+                let open = self.model.own[&me].is_open();
+                if time.is_ok_and(|time| time < end || open && time == end) {
+                    moved |= self.advance_to(peer, me, to, By::TimeAdvance);
                 }
             }
             let withheld = self.model.own.values().any(|own| !own.must.is_empty());

@@ -23,7 +23,7 @@ fn interval(of: TimeType, value: i64) -> LogicalTimeInterval {
 impl Run {
     /// One random thing that a federate, or fate, does.
     pub(super) fn act(&mut self) {
-        self.now_us += self.draw.u64(..400_000);
+        self.network.now_us += self.draw.u64(..400_000);
         let hosts = self.network.hosts.values().filter(|h| !h.resigning);
         let hosts: Vec<_> = hosts.map(|h| (h.peer, h.handle)).collect();
         if hosts.len() < 2 || (hosts.len() < 5 && self.draw.u8(..60) == 0) {
@@ -43,6 +43,9 @@ impl Run {
         }
         if self.managed && self.draw.u8(..12) == 0 {
             return self.manage(peer, me);
+        }
+        if self.seen.delayed && self.draw.u8(..12) == 0 {
+            return self.resubscribe(peer, me);
         }
         match self.draw.u16(..400) {
             0..90 => {
@@ -111,6 +114,7 @@ impl Run {
                 }
             });
             legal(done, &[]);
+            self.own(me).subscribes(class, Some(subscribes));
         }
         self.register(peer, me);
         if self.managed {
@@ -209,9 +213,7 @@ impl Run {
                 Err(kind) => {
                     let value = [(*a, &b"early"[..])];
                     let at = time(of, stamp.expect("it is too early"));
-                    let done = self.network.call(peer, |f| {
-                        f.update_attribute_values_at(instance, &value, b"", at)
-                    });
+                    let done = self.network.update(peer, instance, (&value, b""), Some(at));
                     return exactly(done.map(|_| ()), Some(kind));
                 }
             }
@@ -226,16 +228,8 @@ impl Run {
             .zip(&ids)
             .map(|(a, id)| (*a, &id[..]))
             .collect();
-        let now = self.now_us;
-        let done = self.network.call(peer, |f| {
-            f.set_time_us(now);
-            match stamp {
-                Some(at) => f.update_attribute_values_at(instance, &values, b"", time(of, at)),
-                None => f
-                    .update_attribute_values(instance, &values, b"")
-                    .map(|()| MessageRetractionHandle::default()),
-            }
-        });
+        let at = stamp.map(|at| time(of, at));
+        let done = self.network.update(peer, instance, (&values, b""), at);
         let handle = done.unwrap_or_else(|e| panic!("unexpected {e}"));
         self.count("updateAttributeValues");
         let message = (handle.number() > 0).then(|| (me, handle.number()));
@@ -249,6 +243,7 @@ impl Run {
                 source: Source::Attribute(instance, attribute),
                 stamp,
                 order,
+                with_regions: !with.is_empty(),
                 message: message.filter(|_| order == Order::TimeStamp),
             };
             self.send(sent, &with);
@@ -275,16 +270,17 @@ impl Run {
         let values = [(first, value.as_slice())];
         let with = regions.as_slice();
         let none = |()| MessageRetractionHandle::default();
-        let done = self.network.call(peer, |f| match (stamp, with.is_empty()) {
-            (None, true) => f.send_interaction(class, &values, b"").map(none),
-            (Some(at), true) => f.send_interaction_at(class, &values, b"", time(of, at)),
-            (None, false) => f
-                .send_interaction_with_regions(class, &values, with, b"")
-                .map(none),
-            (Some(at), false) => {
-                f.send_interaction_with_regions_at(class, &values, with, b"", time(of, at))
-            }
-        });
+        let at = stamp.map(|at| time(of, at));
+        let done = if with.is_empty() {
+            self.network.interact(peer, class, (&values, b""), at)
+        } else {
+            self.network.call(peer, |f| match at {
+                None => f
+                    .send_interaction_with_regions(class, &values, with, b"")
+                    .map(none),
+                Some(at) => f.send_interaction_with_regions_at(class, &values, with, b"", at),
+            })
+        };
         let order = match (order, done.as_ref().err()) {
             (Err(kind), _) => return exactly(done.map(|_| ()), Some(kind)),
             (Ok(order), None) => order,
@@ -303,6 +299,7 @@ impl Run {
             source: Source::Interaction(class),
             stamp,
             order,
+            with_regions: !with.is_empty(),
             message,
         };
         self.send(sent, with);
@@ -391,6 +388,7 @@ impl Run {
             source: Source::Removal(instance),
             stamp,
             order,
+            with_regions: false,
             message: timely.then(|| (me, handle.number())),
         };
         self.send(sent, &[]);
@@ -485,7 +483,8 @@ impl Run {
             .call(peer, |f| f.enable_time_regulation(interval(of, lookahead)));
         if done.is_ok() {
             self.count("enableTimeRegulation");
-            self.own(me).enabling = Some(lookahead);
+            let own = self.own(me);
+            (own.enabling, own.resubscribed) = (Some(lookahead), false);
         }
         exactly(done, expected);
     }
@@ -497,7 +496,9 @@ impl Run {
             let done = self.network.call(peer, |f| f.disable_time_constrained());
             legal(done, &[]);
             self.count("disableTimeConstrained");
-            self.own(me).view.constrained = false;
+            let own = self.own(me);
+            (own.view.constrained, own.is_long_constrained) = (false, false);
+            own.owed.clear();
             return;
         }
         let expected = match () {
@@ -649,7 +650,7 @@ impl Run {
             attributes: attributes.clone(),
             regions: regions.clone(),
         }];
-        let now = self.now_us;
+        let now = self.network.now_us;
         let done = self.network.call(peer, |f| {
             f.set_time_us(now);
             match choice {
@@ -677,7 +678,30 @@ impl Run {
             _ => "unsubscribeInteractionClass",
         });
         let own = self.own(me);
+        match choice {
+            0..7 => {}
+            7 => own.subscribes(interaction, Some(true)),
+            8 if !regions.is_empty() => own.subscribes(interaction, None),
+            _ => own.subscribes(interaction, Some(false)),
+        }
         own.rated |= choice == 3;
+        own.unsettle();
+    }
+
+    /// Subscribes to an interaction class that it does not subscribe to, or ends that.
+    fn resubscribe(&mut self, peer: PeerId, me: FederateHandle) {
+        let class = self.interaction(peer);
+        let on = self.own(me).hears(&[class]) != Some(true);
+        let done = self.network.call(peer, |f| {
+            if on {
+                f.subscribe_interaction_class(class, true)
+            } else {
+                f.unsubscribe_interaction_class(class)
+            }
+        });
+        legal(done, &[]);
+        let own = self.own(me);
+        own.subscribes(class, Some(on));
         own.unsettle();
     }
 
@@ -901,6 +925,9 @@ impl Run {
         self.leaves(me, owned);
         // What it had sent may be lost from any point on, a retraction, too.
         self.leave_open(|sent| sent.sender == me);
+        for own in self.own.values_mut() {
+            own.owed.retain(|id, _| self.sent[id].sender != me);
+        }
         if self.managed {
             let settled = self.own.values_mut().filter(|own| own.settled);
             settled.for_each(|own| own.observer.loses(me));

@@ -24,7 +24,7 @@ impl Run {
     pub(super) fn manage(&mut self, peer: PeerId, me: FederateHandle) {
         match self.draw.u8(..12) {
             0 => {
-                let now = Duration::from_micros(self.now_us);
+                let now = Duration::from_micros(self.network.now_us);
                 if self.network.pass_time(now, &mut self.seen) {
                     self.count("mom: periodic updates");
                 }

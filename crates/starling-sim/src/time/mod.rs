@@ -16,6 +16,9 @@
 //! come, whoever got a message that was retracted was asked to retract it, and nothing waits for what it
 //! comes after.
 //!
+//! In one of eight subscriptions are judged when a message is delivered (Delay Subscription Evaluation): then a grant brings
+//! of what was sent to a constrained federate what it subscribes by now, and nothing else.
+//!
 //! A third of them have a part of the management object model, which federates subscribe to ([`manage`]).
 
 mod actions;
@@ -24,7 +27,8 @@ mod model;
 mod own;
 
 use crate::fom::source;
-use crate::network::{Host, Network};
+use crate::host::Host;
+use crate::network::Network;
 use crate::program::Report;
 use model::{Message, Seen, whole};
 use own::{Own, Sent, Source};
@@ -65,7 +69,6 @@ struct Run {
     dead: BTreeSet<FederateHandle>,
     /// Instances whose ownership or existence has changed since all came to rest.
     disturbed: BTreeSet<ObjectInstanceHandle>,
-    now_us: u64,
     /// There is a management object model.
     managed: bool,
     report: Report,
@@ -86,7 +89,7 @@ pub fn run(seed: u64, actions: usize) -> Report {
     let mut run = Run {
         draw,
         of,
-        network: Network::new(path),
+        network: Network::new(path, seed),
         seen: Seen::default(),
         own: BTreeMap::new(),
         sent: BTreeMap::new(),
@@ -94,7 +97,6 @@ pub fn run(seed: u64, actions: usize) -> Report {
         retracted: BTreeSet::new(),
         dead: BTreeSet::new(),
         disturbed: BTreeSet::new(),
-        now_us: 0,
         managed: seed % 3 == 1,
         report: Report::default(),
     };
@@ -104,13 +106,20 @@ pub fn run(seed: u64, actions: usize) -> Report {
     });
     run.network.slow = run.draw.u8(..6);
     run.network.batch = run.draw.u8(1..6);
+    run.seen.delayed = seed % 8 == 5;
+    let fom = if run.seen.delayed {
+        run.count("subscriptions are judged at delivery");
+        "timed and delayed"
+    } else {
+        "timed"
+    };
     let mim = source(if run.managed {
         "managed mim"
     } else {
         "timed mim"
     });
     run.network
-        .create_with_time(vec![source("timed")], Some(mim), of.name());
+        .create_with_time(vec![source(fom)], Some(mim), of.name());
     run.count(of.name());
     while run.step() {}
     for _ in 0..3 {
@@ -127,10 +136,13 @@ pub fn run(seed: u64, actions: usize) -> Report {
         }
     }
     run.rest();
+    run.network.ways().report(&mut run.report);
     run.report.count("grants", run.seen.times.grants);
     let [next, flush] = run.seen.times.passed_over;
     run.report.count("grants of next message passed over", next);
     run.report.count("grants of flush queue passed over", flush);
+    let in_vain = run.seen.times.granted_in_vain;
+    run.report.count("flushes granted for what was retracted", in_vain);
     run.report
 }
 
@@ -217,8 +229,24 @@ impl Run {
                 None => false,
             };
         }
+        if self.seen.delayed && sent.order == Order::TimeStamp && !sent.with_regions {
+            self.owe(id, &sent);
+        }
         self.sent.insert(id, sent);
         id
+    }
+
+    /// It is for each to judge that was constrained when all came to rest, as all know by now.
+    fn owe(&mut self, id: u64, sent: &Sent) {
+        let Source::Interaction(class) = sent.source else {
+            return;
+        };
+        let root = self.interaction_named(self.host(sent.sender), INTERACTIONS[0]);
+        let all = self.own.iter_mut();
+        for (_, own) in all.filter(|(to, own)| **to != sent.sender && own.is_long_constrained) {
+            let hears = own.hears(&[class, root]);
+            own.owed.insert(id, hears);
+        }
     }
 
     /// What is under way of such numbers may come or not.
@@ -242,24 +270,79 @@ impl Run {
         assert_eq!(sent.source, source, "{me} got {id} as something else");
         assert_ne!(sent.sender, me, "{me} hears itself");
         let timely = time.is_some_and(|t| t.received == Order::TimeStamp);
+        if let Source::Interaction(class) = source {
+            let hears = self.own[&me].hears(&self.lineage(me, class));
+            assert_ne!(hears, Some(false), "{me} has unsubscribed {sent:?}");
+        }
         let withdrawn = timely && self.seen.times.withdrawn.contains(&(me, id));
         assert!(!withdrawn, "{me} got {id}, which was retracted: {sent:?}");
         let own = self.own.get_mut(&me).expect("callbacks come to the living");
         own.got(me, id, sent, time);
     }
 
+    /// The class and those above it.
+    fn lineage(
+        &self,
+        me: FederateHandle,
+        class: InteractionClassHandle,
+    ) -> [InteractionClassHandle; 2] {
+        [
+            class,
+            self.interaction_named(self.host(me), INTERACTIONS[0]),
+        ]
+    }
+
     /// What a grant brings has come by now.
-    fn brought(&mut self, me: FederateHandle) {
+    fn brought(&mut self, me: FederateHandle, time: i64) {
+        let in_vain = self.seen.times.take_in_vain(me) && self.own[&me].view.constrained;
+        assert!(!in_vain, "{me} flushes to what was retracted");
         let brought = self.seen.times.take_brought(me);
         let must = &self.own[&me].must;
         let missing = brought.iter().filter(|id| must.contains(id));
         let missing: Vec<_> = missing.map(|id| &self.sent[id]).collect();
         assert!(missing.is_empty(), "{me} is granted before {missing:?}");
+        self.judged(me, time);
+    }
+
+    /// What subscriptions are judged for at delivery, up to the time that is granted.
+    fn judged(&mut self, me: FederateHandle, time: i64) {
+        let own = self.own.get_mut(&me).expect("callbacks come to the living");
+        let sent = &self.sent;
+        let due = own.owed.extract_if(.., |id, _| sent[id].stamp <= Some(time));
+        let due: Vec<_> = due.collect();
+        let kind = own.view.request.map(|(kind, _)| kind);
+        if kind == Some(Kind::Fqr) {
+            // What else there was is judged, too, as far as the executive had it.
+            own.owed.clear();
+        }
+        for (id, heard) in due {
+            let sent = &self.sent[&id];
+            let Source::Interaction(class) = sent.source else {
+                continue;
+            };
+            let taken_back = sent.message.is_some_and(|m| self.retracted.contains(&m));
+            let lineage = self.lineage(me, class);
+            let own = &self.own[&me];
+            if taken_back || own.resubscribed {
+                continue;
+            }
+            let (hears, came) = (own.hears(&lineage), own.has(id));
+            // More may yet come at that time itself.
+            let has_all = sent.stamp < Some(time) || matches!(kind, Some(Kind::Tar | Kind::Nmr));
+            if let Some(hears) = hears.filter(|_| has_all) {
+                assert_eq!(came, hears, "{me} is granted {time}: {id}, {sent:?}");
+            }
+            match (heard, came) {
+                (Some(false), true) => self.count("subscribed since it was sent"),
+                (Some(true), false) => self.count("not subscribed any more"),
+                _ => {}
+            }
+        }
     }
 
     fn callbacks(&mut self, peer: PeerId, me: FederateHandle, most: usize) {
         for _ in 0..most {
-            let Some(callback) = self.network.call(peer, |f| f.next_callback()) else {
+            let Some(callback) = self.network.next_callback(peer) else {
                 break;
             };
             self.callback(peer, me, &callback);
@@ -319,11 +402,11 @@ impl Run {
                 self.count_order(time.as_deref());
             }
             Callback::TimeAdvanceGrant { time } => {
-                self.brought(me);
+                self.brought(me, whole(*time));
                 self.own(me).granted(me, whole(*time));
             }
             Callback::TimeRegulationEnabled { time } => {
-                self.brought(me);
+                self.brought(me, whole(*time));
                 let first = self.seen.times.first_regulating(me);
                 self.own(me).regulates(whole(*time), first);
             }
@@ -464,6 +547,7 @@ impl Run {
                 );
             }
             own.settled = true;
+            own.is_long_constrained = own.view.constrained;
         }
         self.same_owners();
         self.disturbed.clear();

@@ -5,7 +5,7 @@ use crate::ddm::model::World;
 use crate::watch::Watch;
 use starling_core::message::time::{Notice, Request as TimeRequest};
 use starling_core::message::{
-    EntryBody, Payload, Request, RequestBody, Stamp, TimeStatus, federation, object,
+    DataBody, EntryBody, Request, RequestBody, Stamp, TimeStatus, federation, object,
 };
 use starling_core::{Advance, FederateHandle, LogicalTime, LogicalTimeInterval, ObjectModel};
 use starling_galt_oracle::{self as oracle, Kind};
@@ -74,6 +74,16 @@ pub(crate) struct Times {
     before: BTreeMap<FederateHandle, i64>,
     /// Federates that have passed over a grant, and are still there.
     still: BTreeMap<FederateHandle, i64>,
+    /// What the last flush has brought to a federate, by time.
+    flushed: BTreeMap<FederateHandle, Vec<(i64, Message)>>,
+    /// Of a flush that was asked on: the time of the first message that its federate wants, and those there that are not
+    /// retracted.
+    awaited: BTreeMap<FederateHandle, (i64, BTreeSet<Message>)>,
+    /// Who is granted a flush for the sake of what is retracted by now: it has to pass that over, too.
+    in_vain: BTreeSet<FederateHandle>,
+    taken_back: BTreeSet<Message>,
+    /// How often.
+    pub(crate) granted_in_vain: u64,
     /// Numbers that a federate must not get in time-stamp order any more.
     pub(crate) withdrawn: BTreeSet<(FederateHandle, u64)>,
     /// Something has changed since the last comparison.
@@ -87,6 +97,11 @@ impl Times {
     fn of(&self, federate: FederateHandle) -> usize {
         let at = self.handles.iter().position(|h| *h == federate);
         at.expect("time is asked for by members")
+    }
+
+    /// Whether the last grant of a flush stands at what was retracted; once.
+    pub(crate) fn take_in_vain(&mut self, federate: FederateHandle) -> bool {
+        self.in_vain.remove(&federate)
     }
 
     pub(crate) fn first_regulating(&self, federate: FederateHandle) -> i64 {
@@ -149,6 +164,14 @@ impl Times {
         );
     }
 
+    /// Delay Subscription Evaluation: whoever is constrained is to judge by itself.
+    fn require_all_constrained(&self, sender: FederateHandle, to: &[FederateHandle]) {
+        let all = self.handles.iter().zip(&self.all);
+        let constrained = all.filter(|(h, f)| f.constrained && **h != sender);
+        let left_out = constrained.map(|(h, _)| *h).find(|h| !to.contains(h));
+        assert_eq!(left_out, None, "what {sender} sends goes to {to:?} only");
+    }
+
     /// Takes out what a federate has come to: up to a time, or all.
     fn bring(&mut self, federate: FederateHandle, up_to: Option<i64>) {
         let at = self.of(federate);
@@ -190,7 +213,14 @@ impl Times {
                     assert_eq!(whole(*at), before, "{origin} has passed over a grant");
                     self.still.insert(origin, before);
                     self.passed_over[usize::from(*by == Advance::FlushQueue)] += 1;
+                    self.in_vain.remove(&origin);
+                    self.awaited.remove(&origin);
                     if let Some(next) = next {
+                        let flushed = self.flushed.get(&origin).into_iter().flatten();
+                        let there = flushed.filter(|(time, _)| *time == whole(*next));
+                        let there = there.map(|(_, message)| *message);
+                        let there = there.filter(|m| !self.taken_back.contains(m)).collect();
+                        self.awaited.insert(origin, (whole(*next), there));
                         // It stands for all that were handed over and are not delivered.
                         let frame = Waiting {
                             time: whole(*next),
@@ -215,6 +245,10 @@ impl Times {
     }
 
     fn retract(&mut self, message: Message) {
+        self.taken_back.insert(message);
+        for (_, there) in self.awaited.values_mut() {
+            there.remove(&message);
+        }
         for (at, waiting) in self.waiting.iter_mut().enumerate() {
             let me = self.handles[at];
             for frame in waiting.extract_if(.., |frame| frame.message == message) {
@@ -236,6 +270,9 @@ impl Times {
                 assert_eq!(expected, Some(time), "granted to {to} of {:?}", self.all);
                 let by = self.all[at].request.map(|(kind, _)| kind);
                 assert_eq!(*flush, by == Some(Kind::Fqr));
+                if *flush {
+                    self.flush(to, time);
+                }
                 oracle::advance(&mut self.all[at], time);
                 self.bring(to, (!flush).then_some(time));
                 self.grants += 1;
@@ -263,6 +300,29 @@ impl Times {
             Notice::Retracted { .. } => {}
         }
         self.changed = true;
+    }
+
+    /// A flush is granted, to this time.
+    fn flush(&mut self, federate: FederateHandle, time: i64) {
+        let at = self.of(federate);
+        let asked = self.all[at].request.map(|(_, to)| to);
+        let frames = self.waiting[at].iter();
+        // What stands for others has no numbers.
+        let real = frames.filter(|frame| !frame.numbers.is_empty());
+        let real: Vec<_> = real.map(|frame| (frame.time, frame.message)).collect();
+        if let Some((next, there)) = self.awaited.remove(&federate) {
+            let galt = oracle::galt(&self.all, at);
+            let others = real.iter().any(|(stamp, _)| *stamp == time);
+            let for_it = next == time && Some(time) < asked && galt.is_none_or(|p| p / 2 > time);
+            if for_it && there.is_empty() && !others {
+                self.in_vain.insert(federate);
+                self.granted_in_vain += 1;
+            }
+            let still = there.into_iter().map(|message| (next, message));
+            self.flushed.insert(federate, real.into_iter().chain(still).collect());
+        } else {
+            self.flushed.insert(federate, real);
+        }
     }
 
     /// Compares every GALT and LITS; once the executive has `settled`, nothing can be granted.
@@ -309,6 +369,8 @@ impl Times {
 pub(crate) struct Seen {
     pub(crate) world: World,
     pub(crate) times: Times,
+    /// Subscriptions are judged at delivery.
+    pub(crate) delayed: bool,
 }
 
 impl Watch for Seen {
@@ -369,7 +431,10 @@ impl Watch for Seen {
         self.times.notice(to, notice);
     }
 
-    fn forwarded(&mut self, sender: FederateHandle, payload: &Payload<'_>, to: &[FederateHandle]) {
+    fn forwarded(&mut self, sender: FederateHandle, body: &DataBody<'_>, to: &[FederateHandle]) {
+        let Some(payload) = body.payload() else {
+            return;
+        };
         let Some(stamp) = payload.stamp else {
             return;
         };
@@ -377,6 +442,10 @@ impl Watch for Seen {
             return;
         };
         self.times.require_admitted(sender, stamp);
+        if self.delayed && matches!(body, DataBody::Interaction { .. }) && payload.address.is_none()
+        {
+            self.times.require_all_constrained(sender, to);
+        }
         for receiver in to {
             assert_ne!(*receiver, sender, "{sender} hears itself");
             let values = payload.values.iter();

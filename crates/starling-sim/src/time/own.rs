@@ -34,6 +34,7 @@ pub(super) struct Sent {
     /// Its time stamp, and the order in which it was sent.
     pub(super) stamp: Option<i64>,
     pub(super) order: Order,
+    pub(super) with_regions: bool,
     /// What it is, or is part of, in time-stamp order.
     pub(super) message: Option<Message>,
 }
@@ -71,6 +72,14 @@ pub(super) struct Own {
     /// Messages in time-stamp order that came, and whether they were asked back.
     pub(super) messages: BTreeMap<Message, bool>,
     last: BTreeMap<(FederateHandle, Source), u64>,
+    /// Whether it subscribes to interactions, as it has called, and whether it may with regions.
+    interactions: BTreeMap<InteractionClassHandle, (bool, bool)>,
+    /// That has changed since it last asked for something of time.
+    pub(super) resubscribed: bool,
+    /// It was constrained when all came to rest, and is.
+    pub(super) is_long_constrained: bool,
+    /// Messages that it judges itself when they are delivered, and whether it subscribed when they were sent.
+    pub(super) owed: BTreeMap<u64, Option<bool>>,
     /// What must yet come, and what must not.
     pub(super) must: BTreeSet<u64>,
     pub(super) never: BTreeSet<u64>,
@@ -85,6 +94,29 @@ impl Own {
         self.settled = false;
         self.must.clear();
         self.never.clear();
+    }
+
+    /// Whether it subscribes to one of these; none: that can't be told.
+    pub(super) fn hears(&self, classes: &[InteractionClassHandle]) -> Option<bool> {
+        let of = classes
+            .iter()
+            .filter_map(|class| self.interactions.get(class));
+        let (plainly, all) = of.fold((false, false), |(one, any), of| (one | of.0, any | of.1));
+        (plainly || !all).then_some(plainly)
+    }
+
+    /// It subscribes to interactions, or with regions only, or not any more.
+    pub(super) fn subscribes(&mut self, class: InteractionClassHandle, choice: Option<bool>) {
+        let (plainly, with_regions) = self.interactions.entry(class).or_default();
+        match choice {
+            Some(choice) => *plainly = choice,
+            None => *with_regions = true,
+        }
+        self.resubscribed = true;
+    }
+
+    pub(super) fn has(&self, id: u64) -> bool {
+        self.got.contains(&id)
     }
 
     /// The first point that it may use: while it advances counted from the time asked for.
@@ -105,6 +137,7 @@ impl Own {
     pub(super) fn ask(&mut self, kind: Kind, to: i64) {
         self.view.keep_promise();
         self.view.request = Some((kind, to));
+        self.resubscribed = false;
         self.came.clear();
     }
 
