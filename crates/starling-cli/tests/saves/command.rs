@@ -104,3 +104,49 @@ fn a_label_that_no_argument_can_be_is_named_as_it_is_listed() {
         }
     }
 }
+
+/// Digits are as they come: bytes, ages, versions.
+fn without_numbers(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '0'..='9' if out.ends_with('0') => {}
+            '0'..='9' => out.push('0'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// What the user's page types is typed, and prints what stands there.
+#[test]
+fn the_page_about_restarting_shows_what_is_printed() {
+    let home = tempfile::tempdir().unwrap();
+    let saves = home.path().join(".local/state/starling/saves");
+    let saves = saves.to_str().unwrap();
+    let rtiexec = Rtiexec::start_with(home.path(), &[("STARLING_SAVES_DIR", saves)]);
+    let join = |name| {
+        let modules = ["RestaurantFOMmodule-2010.xml"];
+        Federate::join_to("Demo", &rtiexec.address, name, &modules)
+    };
+    save(&[&join("Radar"), &join("Viewer")], "noon");
+
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/saves.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let block = page.split("```\n").nth(1).expect("a block of commands");
+    let mut typed = String::new();
+    for line in block.lines().filter(|line| line.starts_with("$ ")) {
+        let mut words = line.split(' ').skip(1);
+        assert_eq!(words.next(), Some("starling"), "{line}");
+        let out = Command::new(env!("CARGO_BIN_EXE_starling"))
+            .args(words)
+            .env_clear()
+            .env("HOME", home.path())
+            .output()
+            .unwrap();
+        typed += &format!("{line}\n{}", String::from_utf8(out.stdout).unwrap());
+    }
+    let typed = typed.replace(home.path().to_str().unwrap(), "/home/me");
+    assert_eq!(without_numbers(&typed), without_numbers(block));
+    assert_eq!(typed.lines().filter(|l| l.starts_with("$ ")).count(), 3);
+}

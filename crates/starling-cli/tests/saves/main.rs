@@ -39,6 +39,11 @@ impl Federate {
 
     /// With these FOM modules if it is the first.
     fn join_with(address: &str, name: &str, modules: &[&str]) -> Self {
+        Federate::join_to(FEDERATION, address, name, modules)
+    }
+
+    /// To a federation execution of this name.
+    fn join_to(federation: &str, address: &str, name: &str, modules: &[&str]) -> Self {
         let (to, heard) = channel();
         let rti = RtiAmbassador::new();
         let settings = format!("connect.address={address}");
@@ -48,8 +53,8 @@ impl Federate {
         let module = |name: &&str| root.join("restaurant").join(name).display().to_string();
         let modules: Vec<_> = modules.iter().map(module).collect();
         // Another federate may have created it.
-        let _ = rti.create_federation_execution(FEDERATION, &modules, None, "");
-        rti.join_federation_execution(Some(name), KIND, FEDERATION, &[])
+        let _ = rti.create_federation_execution(federation, &modules, None, "");
+        rti.join_federation_execution(Some(name), KIND, federation, &[])
             .unwrap();
         Federate { rti, heard }
     }
