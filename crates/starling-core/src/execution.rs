@@ -36,7 +36,7 @@ pub(crate) struct Execution {
     /// Where the receivers of a data frame are put together.
     pub(crate) receivers: Vec<FederateHandle>,
     /// For the log of the executive's process.
-    pub(crate) notes: Vec<(PeerId, String)>,
+    pub(crate) notes: Vec<(Option<PeerId>, String)>,
 }
 
 impl Execution {

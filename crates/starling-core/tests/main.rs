@@ -20,6 +20,7 @@ mod plain;
 mod resigning;
 mod restored_links;
 mod save;
+mod save_failures;
 mod save_numbers;
 mod save_refusals;
 mod save_reports;

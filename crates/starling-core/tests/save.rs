@@ -538,7 +538,7 @@ fn who_is_not_of_a_save_is_named_when_its_restore_is_refused() {
         ),
         (
             |s| drop(s.execution.federation.members.pop_first()),
-            "missing none; too many 'A of type test'",
+            "not those of the save: too many 'A of type test'",
         ),
         (
             |s| {
@@ -547,7 +547,7 @@ fn who_is_not_of_a_save_is_named_when_its_restore_is_refused() {
                 third.name = "C".into();
                 members.insert(FederateHandle(3), third);
             },
-            "missing 'C of type test'; too many none",
+            "not those of the save: missing 'C of type test'",
         ),
         (
             |s| s.execution.time.time_type = TimeType::Integer64,

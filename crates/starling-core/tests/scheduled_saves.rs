@@ -391,6 +391,11 @@ fn a_later_request_that_fails_leaves_nothing_scheduled() {
         notes.contains("'T' takes the place of 'S', which was to come at 8"),
         "{notes}"
     );
+    let why = "the save 'T' has failed: 'b', which is time-constrained, is beyond 1 already; asked for by 'c' \
+               (SAVE_TIME_CANNOT_BE_HONORED)";
+    assert!(notes.contains(why), "{notes}");
+    assert_eq!(f.federate("c").take_note().as_deref(), Some(why));
+    assert_eq!(f.federate("a").take_note(), None);
     for name in ["a", "b", "c"] {
         assert_eq!(told(&mut f, name), ["federationNotSaved"], "{name}");
         advance(&mut f, name, 20);

@@ -444,7 +444,11 @@ impl Server {
 
     /// Writes into the log what the executive has to say of peers.
     pub(crate) fn log_notes(&mut self) {
-        while let Some((PeerId(peer), note)) = self.executive.poll_note() {
+        while let Some((peer, note)) = self.executive.poll_note() {
+            let Some(PeerId(peer)) = peer else {
+                warn!("{note}");
+                continue;
+            };
             if let Some(connection) = self.connection(peer as usize) {
                 let name = connection.name();
                 warn!("{name}: {note}");

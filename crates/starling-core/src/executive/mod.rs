@@ -57,7 +57,7 @@ pub struct Executive {
     check: Check,
     /// Federates may have links of their own to each other.
     direct_links: bool,
-    notes: VecDeque<(PeerId, String)>,
+    notes: VecDeque<(Option<PeerId>, String)>,
     archive: VecDeque<Archive>,
     /// Since it began.
     now: Duration,
@@ -269,8 +269,8 @@ impl Executive {
         }
     }
 
-    /// Something for the log of the executive's process, about what a peer did.
-    pub fn poll_note(&mut self) -> Option<(PeerId, String)> {
+    /// Something for the log of the executive's process, about what a peer did; of none: it says whom it is about.
+    pub fn poll_note(&mut self) -> Option<(Option<PeerId>, String)> {
         self.notes.pop_front()
     }
 
@@ -683,7 +683,7 @@ impl Executive {
                 if let Some(state) = self.peers.get_mut(&peer) {
                     state.member_of = Some((id, handle));
                 }
-                self.notes.extend(differ.map(|differ| (peer, differ)));
+                self.notes.extend(differ.map(|differ| (Some(peer), differ)));
             }
             Err(mut refusal) => {
                 if let Some(differ) = differ {

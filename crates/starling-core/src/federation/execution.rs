@@ -319,7 +319,8 @@ impl Execution {
         self.forget_regions(federate);
         self.log
             .tell_all(cause, Entry::FederateResigned { federate, fault });
-        self.federation.members.remove(&federate);
+        let member = self.federation.members.remove(&federate);
+        let name = member.map_or_else(String::new, |m| m.name);
         self.log.leave(federate);
         // What is left can't stay its own, whatever the action says: the federate is gone.
         self.ownership_without(federate);
@@ -333,7 +334,7 @@ impl Execution {
         self.advise_no_more(federate);
         self.advise(None);
         // A save that it leaves complete is of who is left, in all rooms.
-        self.save_without(federate, died);
-        self.restore_without(federate, died);
+        self.save_without((federate, &name), died);
+        self.restore_without((federate, &name), died);
     }
 }

@@ -14,7 +14,9 @@
 //!   asked, who alone knows of it, is told that it can't be any more;
 //! - indices of the log go on, beyond those of the save and of what was before the restore.
 
-use super::save::{Archive, QueuedSave, SavedFederation, Stages, TASK_IS_OUT, can_be_label};
+use super::save::{
+    Archive, QueuedSave, SavedFederation, Stages, TASK_IS_OUT, can_be_label, failed_text,
+};
 use super::under_way::Joint;
 use super::whole::merged;
 use crate::callback::Callback;
@@ -296,11 +298,15 @@ impl Execution {
                 let members = becomes.into_iter();
                 Ok(members.map(|(f, then)| (f, (then, none))).collect())
             }
-            (missing, too_many) => Err(format!(
-                "the joined federates are not those of the save: missing {}; too many {}",
-                missing.unwrap_or("none".into()),
-                too_many.unwrap_or("none".into())
-            )),
+            (missing, too_many) => {
+                let missing = missing.map(|names| format!("missing {names}"));
+                let too_many = too_many.map(|names| format!("too many {names}"));
+                let both: Vec<_> = missing.into_iter().chain(too_many).collect();
+                Err(format!(
+                    "the joined federates are not those of the save: {}",
+                    both.join("; ")
+                ))
+            }
         }
     }
 
@@ -424,8 +430,9 @@ impl Execution {
             return;
         }
         if !successfully {
-            let why = RestoreFailure::FederateReportedFailureDuringRestore;
-            self.fail_restore(cause, why);
+            let why = format!("{} is not restored", self.federate_text(cause.sender));
+            let reason = RestoreFailure::FederateReportedFailureDuringRestore;
+            self.fail_restore(cause, Some(cause.sender), (reason, &why));
             return;
         }
         *status = RestoreStatus::FederateWaitingForFederationToRestore;
@@ -446,8 +453,8 @@ impl Execution {
                 self.saves_changed();
             }
             Err(why) => {
-                self.note_all(&format!("the save can't be restored: {why}"));
-                self.fail_restore(cause, RestoreFailure::RtiUnableToRestore);
+                let reason = RestoreFailure::RtiUnableToRestore;
+                self.fail_restore(cause, None, (reason, &why));
             }
         }
     }
@@ -455,13 +462,24 @@ impl Execution {
     /// Abort Federation Restore, §4.30.
     pub(crate) fn abort_restore(&mut self, cause: Cause) {
         if self.federation.restoring.has_begun() {
-            self.fail_restore(cause, RestoreFailure::RestoreAborted);
+            let why = format!("{} has aborted it", self.federate_text(cause.sender));
+            let reason = RestoreFailure::RestoreAborted;
+            self.fail_restore(cause, Some(cause.sender), (reason, &why));
         }
     }
 
-    fn fail_restore(&mut self, cause: impl Into<Option<Cause>>, why: RestoreFailure) {
-        let begun = self.federation.restoring.0.take().is_some_and(|r| r.begun);
-        self.log.tell_all(cause, Entry::NotRestored(why));
+    /// `by`: whose doing it is.
+    fn fail_restore(
+        &mut self,
+        cause: impl Into<Option<Cause>>,
+        by: Option<FederateHandle>,
+        (reason, why): (RestoreFailure, &str),
+    ) {
+        let restore = self.federation.restoring.0.take();
+        let begun = restore.as_ref().is_some_and(|r| r.begun);
+        let label = restore.map_or_else(String::new, |r| r.label);
+        self.note_failure(by, failed_text("restore", &label, reason.name(), why));
+        self.log.tell_all(cause, Entry::NotRestored(reason));
         if begun {
             let everyone = self.log.members();
             self.states_changed(&everyone);
@@ -492,27 +510,38 @@ impl Execution {
 
     /// A federate is no longer a member. Nothing fits any more; before the restore has begun only
     /// who asked for it knows of it, and nobody has left during a restore.
-    pub(crate) fn restore_without(&mut self, federate: FederateHandle, lost: bool) {
+    pub(crate) fn restore_without(&mut self, (federate, name): (FederateHandle, &str), lost: bool) {
         let Some(restore) = &self.federation.restoring.0 else {
             return;
         };
-        let why = if lost {
-            RestoreFailure::RtiDetectedFailureDuringRestore
+        let (reason, how) = if lost {
+            (RestoreFailure::RtiDetectedFailureDuringRestore, "was lost")
         } else {
-            RestoreFailure::FederateResignedDuringRestore
+            (
+                RestoreFailure::FederateResignedDuringRestore,
+                "has resigned",
+            )
         };
+        let why = format!("'{name}' {how}");
         if restore.begun {
-            self.fail_restore(None, why);
-        } else if restore.asked == federate {
-            self.federation.restoring.0 = None;
-            self.settle_time();
-        } else if !restore.members.is_empty() {
-            let asked = restore.asked;
-            self.federation.restoring.0 = None;
-            let why = RestoreFailure::RtiUnableToRestore;
-            self.log.tell(None, &[asked], Entry::NotRestored(why));
-            self.settle_time();
+            self.fail_restore(None, None, (reason, &why));
+            return;
         }
+        let (asked, label) = (restore.asked, restore.label.clone());
+        let why = if asked == federate {
+            format!("{why}, which had asked for it")
+        } else if !restore.members.is_empty() {
+            format!("{why} before it had begun")
+        } else {
+            return;
+        };
+        self.federation.restoring.0 = None;
+        let reason = RestoreFailure::RtiUnableToRestore;
+        self.note_failure(None, failed_text("restore", &label, reason.name(), &why));
+        if asked != federate {
+            self.log.tell(None, &[asked], Entry::NotRestored(reason));
+        }
+        self.settle_time();
     }
 }
 
@@ -560,6 +589,13 @@ impl Execution {
             return Err(why.0);
         }
         self.federation.last_federate = self.federation.last_federate.max(latest);
+        if let Some((dropped, time)) = self.federation.saves.take_scheduled() {
+            let why = format!(
+                "the save '{dropped}', which was to come at {time}, comes no more: '{}' was restored",
+                saved.label
+            );
+            self.note_failure(None, why);
+        }
         self.federation.saves.restart();
         self.federation.saves.set_last(saved.label, saved.time);
         self.log.restart(&log, becomes);

@@ -93,14 +93,19 @@ pub enum Archived {
     Read(Box<SavedFederation>),
 }
 
+/// Why there is no save, for who asked for it and for the process's log.
+type NotSaved = (SaveFailure, String);
+
 /// A save that was asked for at a time.
 struct Scheduled {
+    asked: FederateHandle,
     label: String,
     time: LogicalTime,
 }
 
 /// A save of which some federate has been told.
 struct Save {
+    asked: FederateHandle,
     label: String,
     began: LogIndex,
     time: Option<LogicalTime>,
@@ -133,8 +138,8 @@ pub(crate) struct Saves {
     last_task: u64,
     /// The last task has not been answered, whatever became of what it was for.
     task_is_out: bool,
-    /// Refusals that the process's log names, by whom they are told, since the last success.
-    noted: BTreeMap<FederateHandle, u32>,
+    /// Refusals and failures that the process's log names, by whose doing, since the last success; none: nobody's.
+    noted: BTreeMap<Option<FederateHandle>, u32>,
 }
 
 /// No more refusals of one federate's saves and restores are noted, until one succeeds.
@@ -181,6 +186,11 @@ impl Saves {
         self.task_is_out &= task != self.last_task;
     }
 
+    /// Label and time of a save that was to come, and does not any more.
+    pub(super) fn take_scheduled(&mut self) -> Option<(String, LogicalTime)> {
+        self.scheduled.take().map(|s| (s.label, s.time))
+    }
+
     /// What is under way is dropped: the federation execution is another one now.
     pub(crate) fn restart(&mut self) {
         self.scheduled = None;
@@ -224,6 +234,19 @@ impl Saves {
 pub(super) const TASK_IS_OUT: &str =
     "another save of it, of which nothing comes any more, is still being written or read";
 
+/// What has become of a save or a restore. `reason`: as its callback names it.
+pub(super) fn failed_text(what: &str, label: &str, reason: &str, why: &str) -> String {
+    format!("the {what} '{label}' has failed: {why} ({reason})")
+}
+
+fn not_saved(failure: SaveFailure, asked: FederateHandle, why: String) -> Entry {
+    Entry::SaveEnded {
+        failure: Some(failure),
+        asked: Some(asked),
+        why,
+    }
+}
+
 /// Whether something can be saved under a label.
 pub(super) fn can_be_label(label: &str) -> bool {
     !label.is_empty() && label.len() <= NAME_BYTES_MAX
@@ -259,10 +282,15 @@ impl Execution {
             }
             Request::SaveEnded { .. } => {
                 if self.federation.saves.stage(cause.sender) == SaveStatus::FederateSaving {
-                    self.fail_save(cause, SaveFailure::FederateReportedFailureDuringSave);
+                    let why = format!("{} has not saved", self.federate_text(cause.sender));
+                    let failure = SaveFailure::FederateReportedFailureDuringSave;
+                    self.fail_save(cause, Some(cause.sender), (failure, why));
                 }
             }
-            Request::AbortSave { .. } => self.fail_save(cause, SaveFailure::SaveAborted),
+            Request::AbortSave { .. } => {
+                let why = format!("{} has aborted it", self.federate_text(cause.sender));
+                self.fail_save(cause, Some(cause.sender), (SaveFailure::SaveAborted, why));
+            }
             Request::QuerySave => {
                 let members = self.log.members().into_iter();
                 let list = members
@@ -299,32 +327,27 @@ impl Execution {
                 "the save '{label}' was asked for while another save, or a restore, had begun: \
                  nothing comes of it"
             );
-            self.note_refusal(cause.sender, why);
+            self.note_refusal(cause.sender, why.clone());
             let hears = self.federation.saves.is_instructed(cause.sender)
                 || self.federation.restoring.has_begun();
             if !hears {
-                let failure = Some(SaveFailure::RtiUnableToSave);
-                self.log
-                    .tell(cause, &[cause.sender], Entry::SaveEnded { failure });
+                let ended = not_saved(SaveFailure::RtiUnableToSave, cause.sender, why);
+                self.log.tell(cause, &[cause.sender], ended);
             }
             return Ok(());
         }
         if !can_be_label(&label) {
-            let why = SaveFailure::RtiUnableToSave;
-            if self.federation.saves.scheduled.is_some() {
-                self.refuse_save(cause, &label, why);
-            } else {
-                let failure = Some(why);
-                self.log
-                    .tell(cause, &[cause.sender], Entry::SaveEnded { failure });
-            }
+            let is = if label.is_empty() { "none" } else { "too long" };
+            let why = format!("its label is {is}");
+            let failure = SaveFailure::RtiUnableToSave;
+            self.refuse_save(cause, &label, (failure, why));
             return Ok(());
         }
         let now = self.mom.now;
         let Some(time) = time else {
             self.replace_scheduled(cause.sender, &label);
             self.federation.begun.begin(Joint::Save, now);
-            self.begin_save(cause, label, None);
+            self.begin_save(cause, label);
             return Ok(());
         };
         if time.time_type() != self.time.time_type() {
@@ -333,12 +356,16 @@ impl Execution {
                 cause.sender
             )));
         }
-        if self.time.has_passed(time) {
-            self.refuse_save(cause, &label, SaveFailure::SaveTimeCannotBeHonored);
+        if let Some(beyond) = self.time.has_passed(time) {
+            let beyond = self.federate_text(beyond);
+            let why = format!("{beyond}, which is time-constrained, is beyond {time} already");
+            let failure = SaveFailure::SaveTimeCannotBeHonored;
+            self.refuse_save(cause, &label, (failure, why));
             return Ok(());
         }
         self.replace_scheduled(cause.sender, &label);
-        self.federation.saves.scheduled = Some(Scheduled { label, time });
+        let asked = cause.sender;
+        self.federation.saves.scheduled = Some(Scheduled { asked, label, time });
         self.federation.begun.begin(Joint::Save, now);
         self.saves_changed();
         self.time.hold_beyond(time);
@@ -346,11 +373,29 @@ impl Execution {
         Ok(())
     }
 
-    /// All hear of a failure that has no label, so nothing of the save before it may come.
-    fn refuse_save(&mut self, cause: Cause, label: &str, why: SaveFailure) {
-        self.replace_scheduled(cause.sender, label);
-        let failure = Some(why);
-        self.log.tell_all(cause, Entry::SaveEnded { failure });
+    /// What can't be saved, asked for by one federate. Where all hear of a failure, it has no label: so nothing of the
+    /// save before it may come.
+    fn refuse_save(&mut self, cause: Cause, label: &str, (failure, why): NotSaved) {
+        let asked = cause.sender;
+        let all = self.federation.saves.scheduled.is_some()
+            || failure == SaveFailure::SaveTimeCannotBeHonored;
+        if all {
+            self.replace_scheduled(asked, label);
+        }
+        let by = self.federate_text(asked);
+        let why = failed_text(
+            "save",
+            label,
+            failure.name(),
+            &format!("{why}; asked for by {by}"),
+        );
+        self.note_failure(Some(asked), why.clone());
+        let ended = not_saved(failure, asked, why);
+        if !all {
+            self.log.tell(cause, &[asked], ended);
+            return;
+        }
+        self.log.tell_all(cause, ended);
         self.saves_changed();
         self.let_time_go_on();
     }
@@ -381,14 +426,14 @@ impl Execution {
         if self.federation.restoring.is_in_progress() {
             return false;
         }
-        let (label, time) = match (
+        let (asked, label, time) = match (
             &self.federation.saves.scheduled,
             &self.federation.saves.save,
         ) {
-            (Some(scheduled), _) => (scheduled.label.clone(), scheduled.time),
+            (Some(scheduled), _) => (scheduled.asked, scheduled.label.clone(), scheduled.time),
             (None, Some(save)) if self.time.holds_beyond().is_some() => {
                 let Some(time) = save.time else { return false };
-                (save.label.clone(), time)
+                (save.asked, save.label.clone(), time)
             }
             _ => return false,
         };
@@ -416,7 +461,7 @@ impl Execution {
         for federate in &now {
             self.release_for_save(*federate, time);
         }
-        self.instruct(None, label, Some(time), &now);
+        self.instruct(None, asked, (label, Some(time)), &now);
         if all {
             self.time.hold_all();
         }
@@ -530,18 +575,18 @@ impl Execution {
         text
     }
 
-    fn begin_save(&mut self, cause: Cause, label: String, time: Option<LogicalTime>) {
+    fn begin_save(&mut self, cause: Cause, label: String) {
         self.time.hold_all();
         let everyone = self.log.members();
-        self.instruct(cause, label, time, &everyone);
+        self.instruct(cause, cause.sender, (label, None), &everyone);
     }
 
     /// Initiate Federate Save, §4.17.
     fn instruct(
         &mut self,
         cause: impl Into<Option<Cause>>,
-        label: String,
-        time: Option<LogicalTime>,
+        asked: FederateHandle,
+        (label, time): (String, Option<LogicalTime>),
         federates: &[FederateHandle],
     ) {
         let index = self.log.index();
@@ -556,6 +601,7 @@ impl Execution {
         });
         let instructed = federates.iter();
         let instructed = instructed.map(|f| (*f, SaveStatus::FederateInstructedToSave));
+            asked,
         save.stages.extend(instructed);
         let save = save.began;
         let initiate = Entry::InitiateSave { label, time, save };
@@ -641,11 +687,9 @@ impl Execution {
             return Ok(());
         }
         if task_is_out {
-            self.note_all(&format!(
-                "the federation execution can't be saved: {TASK_IS_OUT}"
-            ));
             self.log.advance();
-            self.end_save(None, Some(SaveFailure::RtiUnableToSave));
+            let failure = (SaveFailure::RtiUnableToSave, TASK_IS_OUT.to_owned());
+            self.end_save(None, None, Some(failure));
             return Ok(());
         }
         let number = self.federation.saves.last_task + 1;
@@ -685,14 +729,13 @@ impl Execution {
         let asked =
             |p: &Progress| matches!(p, Progress::Parts { asked_at, .. } if *asked_at == applied);
         if save.is_some_and(|s| asked(&s.progress)) {
-            let name = self.federation.federate_name(federate);
-            self.note_all(&format!(
-                "the federation execution can't be saved: the part of federate '{}' takes {bytes} \
-                 bytes, more than one message may hold (limits.frame_bytes)",
-                name.unwrap_or_default()
-            ));
+            let why = format!(
+                "the part of federate {} takes {bytes} bytes, more than one message may hold (limits.frame_bytes)",
+                self.federate_text(federate)
+            );
             self.log.advance();
-            self.end_save(None, Some(SaveFailure::RtiUnableToSave));
+            let failure = (SaveFailure::RtiUnableToSave, why);
+            self.end_save(None, Some(federate), Some(failure));
         }
     }
 
@@ -702,46 +745,75 @@ impl Execution {
         if !save.is_some_and(|s| matches!(s.progress, Progress::Writing(t) if t == task)) {
             return;
         }
-        let failure = done.err().map(|why| {
-            self.note_all(&format!("the federation execution can't be saved: {why}"));
-            SaveFailure::RtiUnableToSave
-        });
+        let failure = done.err().map(|why| (SaveFailure::RtiUnableToSave, why));
         self.log.advance();
-        self.end_save(None, failure);
+        self.end_save(None, None, failure);
     }
 
-    /// A refusal for the process's log, by way of any member.
-    pub(super) fn note_all(&mut self, why: &str) {
-        if let Some(any) = self.log.members().first() {
-            self.note_refusal(*any, why.to_owned());
+    /// A refusal for the process's log.
+    pub(super) fn note_refusal(&mut self, federate: FederateHandle, why: String) {
+        if let Some(why) = self.noted(Some(federate), why) {
+            let peer = self.log.peer(federate);
+            self.notes.extend(peer.map(|peer| (Some(peer), why)));
         }
     }
 
-    /// A refusal for the process's log. A federate may ask again and again: the log is bounded.
-    pub(super) fn note_refusal(&mut self, federate: FederateHandle, mut why: String) {
-        let noted = self.federation.saves.noted.entry(federate).or_default();
+    /// What has failed as a whole, by whose doing, for the process's log.
+    pub(super) fn note_failure(&mut self, by: Option<FederateHandle>, why: String) {
+        if let Some(why) = self.noted(by, why) {
+            let name = &self.federation.name;
+            self.notes
+                .push((None, format!("federation execution '{name}': {why}")));
+        }
+    }
+
+    /// A federate may ask again and again: the log is bounded.
+    fn noted(&mut self, by: Option<FederateHandle>, mut why: String) -> Option<String> {
+        let noted = self.federation.saves.noted.entry(by).or_default();
         if *noted == NOTED_MAX {
-            return;
+            return None;
         }
         *noted += 1;
         if *noted == NOTED_MAX {
             why += "; further refusals are not noted until a save or a restore succeeds";
         }
-        let peer = self.log.peer(federate);
-        self.notes.extend(peer.map(|peer| (peer, why)));
+        Some(why)
     }
 
     /// Ends a save that is not decided yet.
-    fn fail_save(&mut self, cause: impl Into<Option<Cause>>, why: SaveFailure) {
+    fn fail_save(
+        &mut self,
+        cause: impl Into<Option<Cause>>,
+        by: Option<FederateHandle>,
+        why: NotSaved,
+    ) {
         let save = self.federation.saves.save.as_ref();
         if save.is_some_and(|s| !matches!(s.progress, Progress::Writing(_))) {
-            self.end_save(cause, Some(why));
+            self.end_save(cause, by, Some(why));
         }
     }
 
-    fn end_save(&mut self, cause: impl Into<Option<Cause>>, failure: Option<SaveFailure>) {
+    /// `by`: whose doing it is that it fails.
+    fn end_save(
+        &mut self,
+        cause: impl Into<Option<Cause>>,
+        by: Option<FederateHandle>,
+        failure: Option<NotSaved>,
+    ) {
         let ended = self.federation.saves.save.take();
-        self.log.tell_all(cause, Entry::SaveEnded { failure });
+        let (failure, why) = failure.unzip();
+        let label = ended.as_ref().map_or("", |save| &save.label);
+        let why = why.zip(failure);
+        let why = why.map(|(why, of)| failed_text("save", label, of.name(), &why));
+        if let Some(why) = &why {
+            self.note_failure(by, why.clone());
+        }
+        let ended_entry = Entry::SaveEnded {
+            failure,
+            asked: ended.as_ref().map(|save| save.asked),
+            why: why.unwrap_or_default(),
+        };
+        self.log.tell_all(cause, ended_entry);
         if let Some(save) = ended {
             if failure.is_none() {
                 self.federation.saves.set_last(save.label, save.time);
@@ -754,17 +826,17 @@ impl Execution {
     }
 
     /// A federate is no longer a member.
-    pub(crate) fn save_without(&mut self, federate: FederateHandle, lost: bool) {
-        self.federation.saves.noted.remove(&federate);
+    pub(crate) fn save_without(&mut self, (federate, name): (FederateHandle, &str), lost: bool) {
+        self.federation.saves.noted.remove(&Some(federate));
         let save = self.federation.saves.save.as_mut();
         let instructed = save.is_some_and(|s| s.stages.remove(&federate).is_some());
         if instructed {
-            let why = if lost {
-                SaveFailure::RtiDetectedFailureDuringSave
+            let (why, how) = if lost {
+                (SaveFailure::RtiDetectedFailureDuringSave, "was lost")
             } else {
-                SaveFailure::FederateResignedDuringSave
+                (SaveFailure::FederateResignedDuringSave, "has resigned")
             };
-            self.fail_save(None, why);
+            self.fail_save(None, None, (why, format!("'{name}' {how}")));
         } else {
             self.take_parts(None);
         }
@@ -777,6 +849,13 @@ impl Execution {
 
 /// How far a save and a restore have come for a federate, by its calls and the callbacks delivered
 /// to it.
+            if let Some((label, time)) = self.federation.saves.take_scheduled() {
+                let why = format!(
+                    "the save '{label}', which was to come at {time}, comes no more: '{name}' was the last federate, \
+                     and has left"
+                );
+                self.note_failure(None, why);
+            }
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stages {
     pub(crate) save: SaveStatus,
@@ -893,10 +972,17 @@ impl Federate {
                 self.log.put_output(Output::Part(part));
                 return;
             }
-            Entry::SaveEnded { failure: None } => Callback::FederationSaved,
+            Entry::SaveEnded { failure: None, .. } => Callback::FederationSaved,
             Entry::SaveEnded {
                 failure: Some(reason),
-            } => Callback::FederationNotSaved { reason },
+                asked,
+                why,
+            } => {
+                if asked == Some(self.handle()) {
+                    self.set_note(why);
+                }
+                Callback::FederationNotSaved { reason }
+            }
             Entry::SaveStatus(list) => Callback::FederationSaveStatusResponse(list),
             Entry::RestoreRequested {
                 label,

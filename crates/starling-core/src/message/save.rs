@@ -82,6 +82,10 @@ messages! {
         3 SaveEnded {
             /// Why not.
             failure: Option<SaveFailure>,
+            /// Who asked for what is not saved, if it is still joined.
+            asked: Option<FederateHandle>,
+            /// What came in the way, by whose doing, as a sentence; nothing: it is saved.
+            why: String,
         },
         /// Federation Save Status Response, §4.23. Audience: who asked.
         4 SaveStatus(list: Vec<(FederateHandle, SaveStatus)>),

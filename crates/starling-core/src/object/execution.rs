@@ -96,7 +96,7 @@ impl Execution {
         } else if let Err(why) = room {
             let why = format!("a reservation of names was refused: {why}");
             let peer = self.log.peer(cause.sender);
-            self.notes.extend(peer.map(|peer| (peer, why)));
+            self.notes.extend(peer.map(|peer| (Some(peer), why)));
         }
         let answer = Entry::NamesReserved {
             names,

@@ -204,8 +204,8 @@ impl ExecutionTime {
         }
     }
 
-    /// Whether a constrained federate is beyond a time already.
-    pub(crate) fn has_passed(&self, time: LogicalTime) -> bool {
+    /// A constrained federate that is beyond a time already.
+    pub(crate) fn has_passed(&self, time: LogicalTime) -> Option<FederateHandle> {
         self.times.has_passed(time)
     }
 

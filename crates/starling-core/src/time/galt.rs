@@ -364,10 +364,11 @@ impl Times {
         self.hold
     }
 
-    /// Whether a constrained federate is beyond a time already, or has been handed over what is.
-    pub(crate) fn has_passed(&self, time: LogicalTime) -> bool {
-        let mut all = self.federates.values();
-        all.any(|f| f.constrained && Some(f.time()).max(f.released) > Some(time))
+    /// A constrained federate that is beyond a time already, or has been handed over what is.
+    pub(crate) fn has_passed(&self, time: LogicalTime) -> Option<FederateHandle> {
+        let mut all = self.federates.iter();
+        let beyond = |f: &Federate| f.constrained && Some(f.time()).max(f.released) > Some(time);
+        all.find(|(_, f)| beyond(f)).map(|(federate, _)| *federate)
     }
 
     /// Whether a constrained federate waits for a time beyond this one, and has, with what it has
