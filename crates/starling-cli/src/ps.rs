@@ -118,6 +118,9 @@ fn text(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
         let names: BTreeMap<_, _> = names.collect();
         for of in &federation.federates {
             let name = printable(&of.federate.name);
+            if !of.still.is_empty() {
+                let _ = writeln!(out, "  {name}: {}", printable(&of.still));
+            }
             let _ = writeln!(out, "  data of {name}: {}", of.counters);
             let BestEffort { by, lost, dropped } = &of.best_effort;
             let counted = match (lost, dropped) {
@@ -211,6 +214,7 @@ fn as_json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> Value 
             "calls": of.doing.calls,
             "last_service": of.doing.service,
             "in_callback": of.doing.callback,
+            "still": of.still,
             "paths": paths(&of.paths, &others),
             "time": {
                 "logical_time": of.time.time.to_string(),

@@ -153,6 +153,10 @@ pub(crate) fn state(of: &FederateStatus, all: &[FederateStatus]) -> String {
         (false, true) => "constrained",
         (false, false) => "no time management",
     };
+    let is = match &*of.still {
+        "" => is.to_owned(),
+        still => format!("{is}; {}", printable(still)),
+    };
     match time.advancing_to.zip(time.asked) {
         Some((to, asked)) => {
             let waits = time.in_state_ms as f64 / 1000.0;
@@ -167,7 +171,7 @@ pub(crate) fn state(of: &FederateStatus, all: &[FederateStatus]) -> String {
                 whom.unwrap_or_default()
             )
         }
-        None => is.to_owned(),
+        None => is,
     }
 }
 

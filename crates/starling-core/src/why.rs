@@ -22,8 +22,12 @@ pub(crate) struct Walk {
     found: Vec<Finding>,
     /// The federate that should receive, if it is joined.
     receiver: Option<FederateHandle>,
+    /// The federates that own, or publish, what should come.
+    senders: BTreeSet<FederateHandle>,
     /// The federate whose turn it is: for what it does everything waits.
     pub(crate) turn: Option<FederateHandle>,
+    /// Whose turn it is if that one waits at a synchronization point that it has achieved.
+    pub(crate) at_point: Option<FederateHandle>,
 }
 
 /// The walk has come to a link that fails.
@@ -56,9 +60,14 @@ pub struct Why {
     pub findings: Vec<Finding>,
     /// The receiver's connection, if it is joined and was asked about data.
     pub receiver: Option<PeerId>,
+    /// The connections of those who own, or publish, what should come to it, and their names.
+    pub senders: Vec<(PeerId, String)>,
     /// The connection of the federate whose turn it is, and its name: for what it does everything
     /// waits.
     pub turn: Option<(PeerId, String)>,
+    /// The same of who has not achieved a synchronization point that the one whose turn it is has achieved: if that one
+    /// waits there, it is this one's turn.
+    pub at_point: Option<(PeerId, String)>,
 }
 
 impl Execution {
@@ -66,14 +75,16 @@ impl Execution {
     /// by name; or for its time.
     pub(crate) fn why(&self, question: &Question) -> Why {
         let walk = self.walk(question);
-        let turn = |federate| {
-            let name = self.federation.federate_name(federate)?;
-            Some((self.log.peer(federate)?, name.to_owned()))
-        };
         Why {
             findings: walk.found,
             receiver: walk.receiver.and_then(|f| self.log.peer(f)),
-            turn: walk.turn.and_then(turn),
+            senders: walk
+                .senders
+                .iter()
+                .filter_map(|f| self.turn_of(*f))
+                .collect(),
+            turn: walk.turn.and_then(|f| self.turn_of(f)),
+            at_point: walk.at_point.and_then(|f| self.turn_of(f)),
         }
     }
 
@@ -99,6 +110,7 @@ impl Execution {
         walk.holds("joined", since);
         let Some(subject) = question.subject.as_deref() else {
             let _ = self.why_time(&mut walk, receiver);
+            self.why_point(&mut walk, receiver);
             return walk;
         };
         walk.receiver = Some(receiver);
@@ -129,6 +141,9 @@ impl Execution {
         };
         if found.is_ok() {
             let _ = self.why_withheld(&mut walk, receiver);
+            if let Some(turn) = walk.turn {
+                self.why_point(&mut walk, turn);
+            }
         }
         walk
     }
@@ -247,6 +262,7 @@ impl Execution {
             return walk.fails("discovered", why);
         }
         walk.holds("discovered", format!("known as '{at_name}'"));
+        walk.senders = reached.iter().filter_map(|(_, o)| o.federate()).collect();
         let senders: BTreeSet<_> = reached.iter().map(|(_, o)| self.owner_text(*o)).collect();
         let senders: Vec<_> = senders.into_iter().collect();
         let senders = senders.join(" or ");
@@ -344,7 +360,8 @@ impl Execution {
             |c: InteractionClassHandle| self.model.is_interaction_subclass_or_same(c, class);
         let published = self.publications.interactions();
         let publishers = published.filter(|(f, c)| *f != receiver && below(*c));
-        let publishers = self.publishers_text(name(class), publishers.map(|(f, _)| f));
+        walk.senders = publishers.map(|(f, _)| f).collect();
+        let publishers = self.publishers_text(name(class), walk.senders.iter().copied());
         if publishers.is_empty() {
             let class = name(class);
             let why = format!("no other federate publishes '{class}' or a subclass");

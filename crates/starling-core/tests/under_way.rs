@@ -80,6 +80,46 @@ fn a_save_and_a_restore_are_shown_from_beginning_to_end() {
     assert_eq!(lines(&mut f), [""; 0]);
 }
 
+/// For whom each waits, in the order of handles.
+fn waits(f: &mut Federation) -> Vec<Option<u32>> {
+    let federates = f.status().federates.into_iter();
+    federates.map(|of| of.time.waits_for.map(|f| f.0)).collect()
+}
+
+#[test]
+fn who_is_held_by_a_save_waits_for_who_is_not_done_with_it() {
+    let mut f = timed(&["A", "B", "C"]);
+    assert_eq!(waits(&mut f), [None; 3]);
+    f.call("A", |f| f.request_federation_save("L", None))
+        .unwrap();
+    f.run();
+    assert_eq!(waits(&mut f), [None; 3], "it is the turn of each");
+    for name in ["A", "C"] {
+        f.callbacks(name);
+        f.call(name, |f| f.federate_save_begun()).unwrap();
+        f.call(name, |f| f.federate_save_complete()).unwrap();
+    }
+    f.run();
+    assert_eq!(waits(&mut f), [Some(2), None, Some(2)]);
+}
+
+#[test]
+fn who_is_held_by_a_scheduled_save_waits_for_who_has_not_come_to_it() {
+    let mut f = timed(&["A", "B"]);
+    let at = |time| LogicalTime::float64(time).unwrap();
+    f.call("A", |f| f.request_federation_save("L", Some(at(0.5))))
+        .unwrap();
+    f.call("A", |f| f.time_advance_request(at(0.75))).unwrap();
+    f.run();
+    assert_eq!(waits(&mut f), [None; 2], "it is its turn");
+    f.callbacks("A");
+    f.call("A", |f| f.federate_save_begun()).unwrap();
+    f.call("A", |f| f.federate_save_complete()).unwrap();
+    f.run();
+    // GALT would let it go on.
+    assert_eq!(waits(&mut f), [Some(2), None]);
+}
+
 #[test]
 fn a_scheduled_save_waits_for_who_has_not_come_to_its_time() {
     let mut f = timed(&["A", "B"]);

@@ -321,3 +321,42 @@ fn who_passes_over_a_grant_has_waited_all_the_while() {
     let b = all.iter().find(|of| of.federate.name == "b");
     assert_eq!(b.expect("it has joined").time.in_state_ms, 25_000);
 }
+
+/// Whoever waits at a synchronization point can't go on: it is the turn of who has not come there.
+#[test]
+fn a_point_that_is_not_achieved_is_named_with_whom_it_waits_for() {
+    let mut f = timed(&["A", "B", "C"]);
+    f.call("A", |f| {
+        f.register_federation_synchronization_point("Go", b"", &[])
+    })
+    .unwrap();
+    for name in ["A", "B", "C"] {
+        f.callbacks(name);
+    }
+    f.call("B", |f| f.time_advance_request(at(5.0))).unwrap();
+    f.call("C", |f| f.time_advance_request(at(5.0))).unwrap();
+    let (lines, _) = f.why_time("B");
+    assert!(!lines.concat().contains("'Go'"), "{lines:?}");
+    assert_eq!(f.at_point("B"), None);
+
+    f.call("A", |f| f.synchronization_point_achieved("Go", true))
+        .unwrap();
+    f.set_time(30);
+    let point = "'A' has achieved 'Go', which waits for 'B', 'C'";
+    for name in ["A", "B"] {
+        let (lines, turn) = f.why_time(name);
+        assert_eq!(lines.last(), Some(&format!("FAIL point: {point}")));
+        assert_eq!(turn.as_deref(), Some("A"));
+        assert_eq!(f.at_point(name).as_deref(), Some("B"));
+    }
+    let waits = f.long_waits(30);
+    let of_time = waits.iter().filter(|(why, _)| why.starts_with("waits for"));
+    let of_time: Vec<_> = of_time.map(|(why, _)| why.ends_with(point)).collect();
+    assert_eq!(of_time, [true, true], "{waits:?}");
+
+    for name in ["B", "C"] {
+        f.call(name, |f| f.synchronization_point_achieved("Go", true))
+            .unwrap();
+    }
+    assert_eq!(f.at_point("B"), None);
+}

@@ -500,13 +500,13 @@ impl Server {
             receiver,
             turn,
         } = self.executive.why(question);
-        if let Some((peer, name)) = turn {
-            findings.extend(self.turn_of(peer).map(|does| Finding {
-                link: "turn".into(),
-                holds: false,
-                detail: format!("it is the turn of '{name}': {does}"),
-            }));
-        }
+        findings.extend(self.turn_text(turn, at_point).map(|detail| Finding {
+            link: "turn".into(),
+            holds: false,
+            detail,
+            senders,
+        }));
+            at_point,
         let ways = receiver.map(|PeerId(peer)| self.ways_to(peer as usize));
         let ways = ways.unwrap_or_default();
         if let Some(way) = [SHARED_MEMORY, DIRECT, FORWARDER]
@@ -524,6 +524,13 @@ impl Server {
             holds: false,
             detail,
         }));
+        for (peer, name) in senders {
+            findings.extend(self.stillness(peer).map(|still| Finding {
+                link: "sender".into(),
+                holds: false,
+                detail: format!("'{name}': {still}"),
+            }));
+        }
         let whole = findings.iter().all(|f| f.holds);
         if let (true, Some(PeerId(peer))) = (whole, receiver)
             && let Some(connection) = self.connection(peer as usize)

@@ -253,8 +253,9 @@ impl Server {
         self.mark_dirty(n);
     }
 
-    /// How the data of all these travels, for `starling ps`.
-    pub(crate) fn put_paths(&self, list: &mut [FederationStatus]) {
+    /// How the data of all these travels, and whose process is stopped or silent, for `starling ps`.
+    pub(crate) fn put_paths(&mut self, list: &mut [FederationStatus]) {
+        let mut still = self.all_still();
         for federation in list {
             let connections = self.connections.numbers();
             let here = connections.filter_map(|n| {
@@ -267,6 +268,7 @@ impl Server {
             for federate in &mut federation.federates {
                 let own = here.get(&federate.federate.handle);
                 if let Some((n, _)) = own {
+                    federate.still = still.remove(n).unwrap_or_default();
                     federate.best_effort = self.best_effort_of(*n);
                 }
                 let own = own.map(|(_, connection)| *connection);

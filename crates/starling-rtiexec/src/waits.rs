@@ -2,12 +2,22 @@
 
 use crate::server::Server;
 use starling_core::PeerId;
+use starling_core::message::Doing;
 use starling_net::ProcessState;
+use std::collections::BTreeMap;
 use std::time::Instant;
 use tracing::warn;
 
 /// So much waits for a federate that reads, now and then.
 const UNREAD_BYTES: usize = 4096;
+/// The service by which a federate achieves a synchronization point.
+const ACHIEVED: &str = "synchronizationPointAchieved";
+
+/// Whether it may wait at a synchronization point: it evokes, or has called nothing since it achieved one.
+fn may_wait(doing: &Doing) -> bool {
+    let waits = doing.service.starts_with("evoke") || doing.service == ACHIEVED;
+    waits && doing.callback.is_empty()
+}
 
 impl Server {
     /// That the process of the federate behind a connection is stopped, or silent; none if it is neither.
@@ -31,8 +41,39 @@ impl Server {
         })
     }
 
+    /// The same of all of whom nothing has come for longer than a heartbeat, by their connections: of others it is not
+    /// worth the trouble to ask the system.
+    pub(crate) fn all_still(&mut self) -> BTreeMap<usize, String> {
+        let heartbeat = self.config.heartbeat;
+        let mut numbers: Vec<_> = self.connections.numbers().collect();
+        numbers.retain(|n| {
+            let connection = self.connections.get(*n);
+            connection.is_some_and(|c| c.member.is_some() && c.heard.elapsed() > heartbeat)
+        });
+        let still = numbers.into_iter();
+        still
+            .filter_map(|n| Some((n, self.stillness(PeerId(n as u64))?)))
+            .collect()
+    }
+
+    /// Whose turn it is, and what that one does: `turn`, or if that one waits at a synchronization point, who has not
+    /// come to it.
+    pub(crate) fn turn_text(
+        &mut self,
+        turn: Option<(PeerId, String)>,
+        at_point: Option<(PeerId, String)>,
+    ) -> Option<String> {
+        let waits = match turn {
+            Some((PeerId(peer), _)) => may_wait(&self.connection(peer as usize)?.doing.0),
+            None => true,
+        };
+        let (peer, name) = at_point.filter(|_| waits).or(turn)?;
+        let does = self.turn_of(peer)?;
+        Some(format!("it is the turn of '{name}': {does}"))
+    }
+
     /// What the federate behind a connection does, as a sentence without its subject.
-    pub(crate) fn turn_of(&mut self, PeerId(peer): PeerId) -> Option<String> {
+    fn turn_of(&mut self, PeerId(peer): PeerId) -> Option<String> {
         let mut parts: Vec<String> = self.stillness(PeerId(peer)).into_iter().collect();
         let connection = self.connection(peer as usize)?;
         let now = Instant::now();
@@ -66,10 +107,8 @@ impl Server {
         };
         self.executive.set_time(self.began.elapsed());
         for wait in self.executive.take_long_waits(longer) {
-            let turn = wait.turn.and_then(|(peer, name)| {
-                let does = self.turn_of(peer)?;
-                Some(format!("; it is the turn of '{name}': {does}"))
-            });
+            let turn = self.turn_text(wait.turn, wait.at_point);
+            let turn = turn.map(|turn| format!("; {turn}"));
             let name = match wait.waiting {
                 Some(PeerId(peer)) => self.connection(peer as usize).map(|c| c.name()),
                 None => Some(format!("'{}':", wait.federation)),

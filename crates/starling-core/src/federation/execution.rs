@@ -7,11 +7,12 @@ use crate::execution::Execution;
 use crate::executive::quoted;
 use crate::message::federation::{Entry, Request};
 use crate::message::{
-    Cause, FederationInformation, FederationStatus, ModuleSource, PeerInfo, ResignAction, Snapshot,
+    Cause, FederateStatus, FederationInformation, FederationStatus, ModuleSource, PeerInfo,
+    ResignAction, Snapshot,
 };
 use crate::{Exception, FederateHandle, PeerId, ProtocolError, TimeType};
 use starling_fom::Check;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -134,13 +135,22 @@ impl Execution {
             outdated: self.log.outdated(),
             services: self.services,
             under_way: self.under_way(),
-            federates: self
-                .federation
-                .members
-                .iter()
-                .map(|(handle, m)| m.status(*handle, self.time_status(*handle)))
-                .collect(),
+            federates: self.federate_statuses(),
         }
+    }
+
+    fn federate_statuses(&self) -> Vec<FederateStatus> {
+        let by = self.held_up_by();
+        let holding: BTreeSet<_> = by.iter().copied().collect();
+        let status = |(handle, m): (&FederateHandle, &Member)| {
+            let mut time = self.time_status(*handle);
+            let is_held = self.is_held() || self.time.times().is_held(*handle);
+            if is_held && !holding.contains(handle) {
+                time.waits_for = by.first().copied().or(time.waits_for);
+            }
+            m.status(*handle, time)
+        };
+        self.federation.members.iter().map(status).collect()
     }
 
     /// A joined federate by its name: its handle and connection.

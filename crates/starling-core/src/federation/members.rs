@@ -57,6 +57,7 @@ impl Member {
             peer: self.info.clone(),
             counters: self.counters,
             doing: self.doing.clone(),
+            still: String::new(),
             time,
             paths: Vec::new(),
             best_effort: BestEffort::default(),

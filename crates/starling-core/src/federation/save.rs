@@ -523,6 +523,14 @@ impl Execution {
         behind.contains(&federate)
     }
 
+    /// Whom all that a save or a restore holds wait for.
+    pub(super) fn held_up_by(&self) -> Vec<FederateHandle> {
+        self.holding()
+            .into_iter()
+            .flat_map(|(_, who)| who)
+            .collect()
+    }
+
     /// The label of a save that is under way, how far it is and whom it waits for.
     pub(super) fn save_under_way(&self) -> Option<(&str, String, Vec<FederateHandle>)> {
         let saves = &self.federation.saves;
@@ -593,6 +601,7 @@ impl Execution {
         // One at a time was announced when it was asked for.
         let unannounced = time.is_none();
         let save = self.federation.saves.save.get_or_insert_with(|| Save {
+            asked,
             label: label.clone(),
             began: index,
             time,
@@ -601,7 +610,6 @@ impl Execution {
         });
         let instructed = federates.iter();
         let instructed = instructed.map(|f| (*f, SaveStatus::FederateInstructedToSave));
-            asked,
         save.stages.extend(instructed);
         let save = save.began;
         let initiate = Entry::InitiateSave { label, time, save };
@@ -841,6 +849,13 @@ impl Execution {
             self.take_parts(None);
         }
         if self.log.members().is_empty() {
+            if let Some((label, time)) = self.federation.saves.take_scheduled() {
+                let why = format!(
+                    "the save '{label}', which was to come at {time}, comes no more: '{name}' was the last federate, \
+                     and has left"
+                );
+                self.note_failure(None, why);
+            }
             self.federation.saves.restart();
             self.time.hold_nothing();
         }
@@ -849,13 +864,6 @@ impl Execution {
 
 /// How far a save and a restore have come for a federate, by its calls and the callbacks delivered
 /// to it.
-            if let Some((label, time)) = self.federation.saves.take_scheduled() {
-                let why = format!(
-                    "the save '{label}', which was to come at {time}, comes no more: '{name}' was the last federate, \
-                     and has left"
-                );
-                self.note_failure(None, why);
-            }
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stages {
     pub(crate) save: SaveStatus,

@@ -122,7 +122,23 @@ impl Execution {
             federation: self.federation.name.clone(),
             why,
             turn,
+            at_point: None,
         }
+    }
+
+    /// A synchronization point that a federate has achieved, and where it may wait for others: the first of these, and
+    /// all in words.
+    pub(crate) fn at_point(&self, of: FederateHandle) -> Option<(FederateHandle, String)> {
+        let mut points = self.federation.synchronization_points.iter();
+        let (label, point) = points.find(|(_, point)| point.achieved.contains_key(&of))?;
+        let first = *point.waiting.first()?;
+        let waiting = point.waiting.iter();
+        let names = quoted(waiting.filter_map(|f| self.federation.federate_name(*f)))?;
+        let by = self.federate_text(of);
+        Some((
+            first,
+            format!("{by} has achieved '{label}', which waits for {names}"),
+        ))
     }
 
     /// Whom a wait is for in the first place: its connection and name.

@@ -354,6 +354,8 @@ pub struct FederateStatus {
     pub doing: Doing,
     /// Its time.
     pub time: TimeStatus,
+    /// That its process is stopped, or silent, in words; empty: it is neither.
+    pub still: String,
     /// How its data travels; who is not named there gets it by way of rtiexec.
     pub paths: Vec<Path>,
     /// How its best-effort data travels between it and rtiexec.

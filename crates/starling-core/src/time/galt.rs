@@ -656,12 +656,22 @@ impl Times {
             Vec::new()
         };
         behind.sort_by_key(|(_, bound)| *bound);
-        let held = match self.hold {
+        let held = self.holds(known, at);
+        Some(Wait { at, held, behind })
+    }
+
+    /// Whether a save or a restore holds what a federate asks for.
+    pub(crate) fn is_held(&self, federate: FederateHandle) -> bool {
+        let known = self.federates.get(&federate);
+        known.is_some_and(|f| f.wants().is_some_and(|(at, _)| self.holds(f, at)))
+    }
+
+    fn holds(&self, known: &Federate, at: LogicalTime) -> bool {
+        match self.hold {
             Hold::Nothing => false,
             Hold::Beyond(time) => known.is_held(at, Some(time)),
             Hold::All => true,
-        };
-        Some(Wait { at, held, behind })
+        }
     }
 
     /// Messages that wait for a federate's advance.

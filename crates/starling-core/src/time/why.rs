@@ -23,6 +23,8 @@ pub struct LongWait {
     pub why: String,
     /// Whose turn it is, and its name.
     pub turn: Option<(PeerId, String)>,
+    /// Whose it is if that one waits at a synchronization point that it has achieved; see [`Why::at_point`](crate::Why).
+    pub at_point: Option<(PeerId, String)>,
 }
 
 impl Execution {
@@ -49,6 +51,17 @@ impl Execution {
         walk.holds("asked", asked);
         walk.turn = self.turn(&wait);
         walk.fails("granted", self.waits_text(&wait))
+    }
+
+    /// At which synchronization point the federate whose turn it is may wait, or this one if it is nobody's.
+    pub(crate) fn why_point(&self, walk: &mut Walk, of: FederateHandle) {
+        if self.is_held() {
+            return;
+        }
+        if let Some((who, why)) = self.at_point(walk.turn.unwrap_or(of)) {
+            let _ = walk.fails("point", why);
+            walk.at_point = Some(who);
+        }
     }
 
     /// For whom a federate waits in the first place.
@@ -107,18 +120,26 @@ impl Execution {
             let Some((wait, waiting)) = wait.zip(self.log.peer(federate)) else {
                 continue;
             };
-            let turn = self.turn(&wait).and_then(|first| self.turn_of(first));
+            let first = self.turn(&wait);
+            let turn = first.and_then(|first| self.turn_of(first));
+            let point = first.filter(|_| !wait.held);
+            let point = point.and_then(|first| self.at_point(first));
             let asked = self.asked_text(federate, &wait);
-            let why = format!(
+            let mut why = format!(
                 "waits for {asked}, {}: {}",
                 self.ago(federate),
                 self.waits_text(&wait)
             );
+            let at_point = point.and_then(|(who, point)| {
+                why += &format!("; {point}");
+                self.turn_of(who)
+            });
             waits.push(LongWait {
                 waiting: Some(waiting),
                 federation: self.federation.name().to_owned(),
                 why,
                 turn,
+                at_point,
             });
             if let Some(since) = self.time.since.get_mut(&federate) {
                 since.noted = true;

@@ -561,6 +561,11 @@ impl Federation {
     /// What is due by the clock comes, where these have no room for more.
     pub fn time_out(&mut self, full: &[&str]) {
         let full: Vec<_> = full.iter().map(|name| self.names[*name]).collect();
+    /// Who holds up a synchronization point at which the one whose turn it is may wait.
+    pub fn at_point(&mut self, federate: &str) -> Option<String> {
+        self.found(federate, None).at_point.map(|(_, name)| name)
+    }
+
         let executive = &mut self.bed.executive;
         executive.handle_timeout(|peer| !full.contains(&peer));
         self.deliver();

@@ -301,7 +301,7 @@ structs! {
     FederationInformation { name, time_implementation }
     FederationStatus { name, time_implementation, modules, instances, log, refused, behind_deletion, outdated, services, under_way, federates }
     UnderWay { what, label, stage, waits_for, since_ms }
-    FederateStatus { federate, peer, counters, doing, time, paths, best_effort, best_effort_paths }
+    FederateStatus { federate, peer, counters, doing, still, time, paths, best_effort, best_effort_paths }
     BestEffort { by, lost, dropped }
     Path { by, to }
     TimeStatus {
