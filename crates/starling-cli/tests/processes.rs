@@ -17,6 +17,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitCode, Output, Stdio};
+use std::time::Instant;
 
 macro_rules! test {
     ($function:ident) => {
@@ -116,7 +117,8 @@ fn timed(address: &str, name: &str) {
     until("timeConstrainedEnabled");
     println!("ready");
     for line in std::io::stdin().lines() {
-        match line.unwrap().as_str() {
+        let line = line.unwrap();
+        match line.as_str() {
             "ask" => {
                 let to = LogicalTime::float64(10.0).unwrap();
                 rti.time_advance_request(to).unwrap();
@@ -128,6 +130,16 @@ fn timed(address: &str, name: &str) {
             "point" => rti
                 .register_federation_synchronization_point("Go", b"", &[])
                 .unwrap(),
+            "publish" | "subscribe" => {
+                let class = rti
+                    .interaction_class_handle("HLAinteractionRoot.Number")
+                    .unwrap();
+                if line == "publish" {
+                    rti.publish_interaction_class(class).unwrap();
+                } else {
+                    rti.subscribe_interaction_class(class, true).unwrap();
+                }
+            }
             other => panic!("{other}?"),
         }
         println!("done");
@@ -433,11 +445,22 @@ fn why_tells_whose_turn_it_is(run_dir: &Path) {
             return text;
         }
     };
+    let called = "it is the turn of 'Slow': it called queryLogicalTime last, about ";
     until("it is the turn of 'Fast': it evokes callbacks (evokeCallback)");
     fast.does("look");
     slow.does("look");
+    let looked = Instant::now();
     fast.does("ask");
-    let text = until("it is the turn of 'Slow': it called queryLogicalTime last, about ");
+    let text = loop {
+        let asked = looked.elapsed().as_secs_f64();
+        let text = why(&[]);
+        if let Some((_, age)) = text.split_once(called) {
+            // Since it called, not since it has told so; to a tenth of a second.
+            let age: f64 = age.split(' ').next().unwrap().parse().unwrap();
+            assert!(age > asked - 0.1, "{asked}: {text}");
+            break text;
+        }
+    };
     let line = rtiexec.until_logged(" waits for Time Advance Request to 10, ");
     assert!(line.contains("federate 'Fast' of 'Demo'"), "{line}");
     assert!(line.contains("it is the turn of 'Slow': "), "{line}");
@@ -465,6 +488,8 @@ fn why_tells_whose_turn_it_is(run_dir: &Path) {
     assert_eq!(columns.get(5..9), Some(&["0", "1", "1", "1"][..]), "{top}");
     assert_eq!(of("Fast")["time"]["asked"], "Time Advance Request");
     assert_eq!(of("Fast")["time"]["galt_passed"], false);
+    slow.does("publish");
+    fast.does("subscribe");
     signal(&slow.0, "-STOP");
     until("it is the turn of 'Slow': its process is stopped; nothing has come from it for ");
     let json: serde_json::Value = serde_json::from_str(&why(&["--json"])).unwrap();
@@ -475,6 +500,21 @@ fn why_tells_whose_turn_it_is(run_dir: &Path) {
     let data = String::from_utf8(data.stdout).unwrap();
     let process = "FAIL  process    its process is stopped; nothing has come from it for ";
     assert!(data.contains(process), "{data}");
+    // Whoever gets nothing learns that who should send can't.
+    let data = why(&["HLAinteractionRoot.Number"]);
+    let sender = data.lines().find(|line| line.starts_with("FAIL  sender  "));
+    let still = "  'Slow': its process is stopped; nothing has come from it for ";
+    assert!(sender.is_some_and(|line| line.contains(still)), "{data}");
+    loop {
+        let top = starling(&["top", "--times", "1", &unix]);
+        let top = String::from_utf8(top.stdout).unwrap();
+        let is = |line: &str| {
+            line.trim().starts_with("Slow") && line.contains("; its process is stopped; ")
+        };
+        if top.lines().any(is) {
+            break;
+        }
+    }
     signal(&slow.0, "-CONT");
     // Whoever waits is granted, and nobody waits who is held up by one that is inside its grant.
     let mut stuck = Timed::start(&rtiexec.tcp, "Stuck");
@@ -537,6 +577,7 @@ fn what_became_of_data_is_shown(mut rtiexec: Rtiexec, mut founder: Client) {
     founder.tell(ToExecutive::Counted {
         counters: Box::new(counters),
         doing: Doing::default(),
+        for_ms: 0,
     });
     // Answered behind it.
     founder.tell(ToExecutive::ListFederations);

@@ -1,8 +1,9 @@
 //! What became of data is counted, and told to the executive for who asks it.
 
-use crate::common::{Federation, counted};
-use starling_core::Counters;
+use crate::common::{Federation, counted, did};
 use starling_core::message::ResignAction;
+use starling_core::{Counters, Service};
+use std::time::Duration;
 
 /// As the executive knows them.
 fn told(f: &mut Federation, name: &str) -> Counters {
@@ -26,17 +27,20 @@ fn the_executive_is_told_when_counts_have_changed_and_before_a_federate_resigns(
         f.call("A", |f| f.update_attribute_values(instance, &values, b""))
             .unwrap();
     };
-    assert!(!f.call("A", |f| f.report()), "nothing has happened");
+    assert!(
+        !f.call("A", |f| f.report(Duration::ZERO)),
+        "nothing has happened"
+    );
     update(&mut f);
     assert_eq!(told(&mut f, "A"), Counters::default());
-    assert!(f.call("A", |f| f.report()));
+    assert!(f.call("A", |f| f.report(Duration::ZERO)));
     f.run();
     let unwanted = Counters {
         unwanted: 1,
         ..Counters::default()
     };
     assert_eq!(told(&mut f, "A"), unwanted);
-    assert!(!f.call("A", |f| f.report()), "it was told");
+    assert!(!f.call("A", |f| f.report(Duration::ZERO)), "it was told");
 
     // Two requests for values that wait become one callback; what waits is told, too.
     f.call("B", |f| {
@@ -56,7 +60,7 @@ fn the_executive_is_told_when_counts_have_changed_and_before_a_federate_resigns(
     update(&mut f);
     f.run();
     for name in ["A", "B"] {
-        assert!(f.call(name, |f| f.report()));
+        assert!(f.call(name, |f| f.report(Duration::ZERO)));
     }
     f.run();
     let told_by_a = told(&mut f, "A");
@@ -120,4 +124,31 @@ fn what_goes_to_the_rti_is_sent_whether_or_not_a_federate_subscribes() {
     }
     f.run();
     assert_eq!(send(&mut f), (6, 2));
+}
+
+/// For how long it does what it does is told by the federate, which knows it; of what is called too often to look at a
+/// clock nothing is told.
+#[test]
+fn what_a_federate_does_is_told_with_its_age() {
+    let mut f = Federation::new("");
+    f.join("A");
+    let at = Duration::from_secs;
+    let told = |f: &mut Federation, now: u64| {
+        assert!(f.federate("A").report(at(now)));
+        let told = did(f.federate("A").outbox());
+        f.run();
+        told.expect("it has told something")
+    };
+    f.federate("A").enter(Service::FederateSaveBegun, false);
+    f.federate("A").did_at(at(10));
+    assert_eq!(told(&mut f, 19), ("federateSaveBegun".to_owned(), 9_000));
+    f.federate("A").enter(Service::UpdateAttributeValues, false);
+    assert_eq!(told(&mut f, 30), ("updateAttributeValues".to_owned(), 0));
+    f.federate("A").evoke(Service::EvokeCallback);
+    f.federate("A").did_at(at(31));
+    assert_eq!(told(&mut f, 32), ("evokeCallback".to_owned(), 1_000));
+    // A clock that goes back.
+    f.federate("A").enter(Service::FederateSaveBegun, false);
+    f.federate("A").did_at(at(40));
+    assert_eq!(told(&mut f, 39), ("federateSaveBegun".to_owned(), 0));
 }

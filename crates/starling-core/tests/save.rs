@@ -10,6 +10,7 @@ use starling_core::{
     Service, TimeType,
 };
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Two federates that have been told of a save, and have begun it.
 pub(crate) fn saving(f: &mut Federation, label: &str) {
@@ -827,7 +828,7 @@ fn data_is_counted_on_through_a_restore() {
         f.run();
     };
     let counted = |f: &mut Federation, name: &str| {
-        f.call(name, |l| l.report());
+        f.call(name, |l| l.report(Duration::ZERO));
         f.run();
         let all = f.status().federates;
         let of = all.iter().find(|of| of.federate.name == name);

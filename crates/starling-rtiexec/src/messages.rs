@@ -17,7 +17,7 @@ use starling_wire::{
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tracing::{debug, info, warn};
 
 /// A buffer this large is written while the round goes on, so that its receiver can start.
@@ -378,11 +378,17 @@ impl Server {
                 self.reply(n, &FromExecutive::Done(done));
                 return Ok(());
             }
-            ToExecutive::Counted { counters, doing } => {
+            ToExecutive::Counted {
+                counters,
+                doing,
+                for_ms,
+            } => {
                 if let Some(connection) = self.connection(n) {
                     connection.note_counters(**counters);
                     if connection.doing.0 != *doing {
-                        connection.doing = (doing.clone(), connection.heard);
+                        let since = connection.heard.checked_sub(Duration::from_millis(*for_ms));
+                        let since = since.unwrap_or(connection.heard);
+                        connection.doing = (doing.clone(), since);
                     }
                 }
                 None
@@ -498,15 +504,15 @@ impl Server {
         let Why {
             mut findings,
             receiver,
+            senders,
             turn,
+            at_point,
         } = self.executive.why(question);
         findings.extend(self.turn_text(turn, at_point).map(|detail| Finding {
             link: "turn".into(),
             holds: false,
             detail,
-            senders,
         }));
-            at_point,
         let ways = receiver.map(|PeerId(peer)| self.ways_to(peer as usize));
         let ways = ways.unwrap_or_default();
         if let Some(way) = [SHARED_MEMORY, DIRECT, FORWARDER]
@@ -518,12 +524,6 @@ impl Server {
             last.holds = true;
             last.detail += &format!("; what takes {way} does not come to rtiexec");
         }
-        let still = receiver.and_then(|peer| self.stillness(peer));
-        findings.extend(still.map(|detail| Finding {
-            link: "process".into(),
-            holds: false,
-            detail,
-        }));
         for (peer, name) in senders {
             findings.extend(self.stillness(peer).map(|still| Finding {
                 link: "sender".into(),
@@ -531,6 +531,12 @@ impl Server {
                 detail: format!("'{name}': {still}"),
             }));
         }
+        let still = receiver.and_then(|peer| self.stillness(peer));
+        findings.extend(still.map(|detail| Finding {
+            link: "process".into(),
+            holds: false,
+            detail,
+        }));
         let whole = findings.iter().all(|f| f.holds);
         if let (true, Some(PeerId(peer))) = (whole, receiver)
             && let Some(connection) = self.connection(peer as usize)

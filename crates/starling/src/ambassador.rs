@@ -455,10 +455,17 @@ impl Now {
         state.settle();
         let pending = service.is_look_up().then(|| state.lrc.outbox().pending());
         state.lrc.enter(service, self.within);
+        let is_seldom = is_seldom(service);
+        if is_seldom {
+            state.note_time();
+        }
         state.tell_time();
         let had_callbacks = may_release(service) && state.lrc.has_callbacks();
         let result = work(&mut state.lrc);
         let released = may_release(service) && !had_callbacks && state.lrc.has_callbacks();
+        if is_seldom {
+            state.tell();
+        }
         state.show_note();
         fault!(state, "service");
         // Unless the MOM is told of it: what others are to take first is no reason for it to wait.
@@ -471,6 +478,16 @@ impl Now {
         }
         result
     }
+}
+
+/// Whether to look at the clock takes no part worth mentioning of a service.
+#[inline]
+fn is_seldom(service: Service) -> bool {
+    !service.is_look_up()
+        && !matches!(
+            service,
+            Service::UpdateAttributeValues | Service::SendInteraction
+        )
 }
 
 /// Whether a service may end the withholding of callbacks that are here already: nothing that comes
@@ -538,6 +555,7 @@ fn deliver_until(max: Instant, links: &Links, delivery: &Evocation) {
 fn begin_to_evoke(links: &Links, service: Service) {
     let mut state = links.lock();
     state.lrc.evoke(service);
+    state.note_time();
     links.flush(&mut state);
 }
 

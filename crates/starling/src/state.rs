@@ -195,18 +195,29 @@ impl State {
         }
     }
 
+    /// The federate has called what is called seldom, or begins to evoke: since when is told with it.
+    pub(crate) fn note_time(&mut self) {
+        self.lrc.did_at(self.began.elapsed());
+    }
+
     /// Tells rtiexec what became of data, at most once a second, and before the federate falls silent
     /// for longer than a heartbeat takes.
     pub(crate) fn report(&mut self) {
+        if self.tell() {
+            self.flush();
+        }
+    }
+
+    /// The same with what is sent next.
+    pub(crate) fn tell(&mut self) -> bool {
         const PAUSE: Duration = Duration::from_secs(1);
         let now = Instant::now();
-        if now.duration_since(self.reported) >= PAUSE {
-            self.reported = now;
-            let told = self.lrc.report();
-            if self.tell_statistics() || told {
-                self.flush();
-            }
+        if now.duration_since(self.reported) < PAUSE {
+            return false;
         }
+        self.reported = now;
+        let told = self.lrc.report(now.duration_since(self.began));
+        self.tell_statistics() || told
     }
 
     /// Tells rtiexec what is measured, if that has changed.

@@ -340,7 +340,9 @@ impl Executive {
                 self.out.push_back((peer, FromExecutive::Done(done)));
             }
             // One that is no member any more may not know it yet.
-            ToExecutive::Counted { counters, doing } => {
+            ToExecutive::Counted {
+                counters, doing, ..
+            } => {
                 doing.require_names()?;
                 if let Ok((id, federate)) = self.membership(peer) {
                     self.contained(id, |execution| {

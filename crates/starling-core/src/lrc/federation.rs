@@ -96,7 +96,7 @@ impl<O: Outbox> Lrc<O> {
 
     /// The same, where no service waits for it.
     pub(crate) fn resign(&mut self, action: ResignAction) -> Result<(), Exception> {
-        self.report();
+        self.report(Duration::ZERO);
         self.serve(
             Service::ResignFederationExecution,
             0,

@@ -36,6 +36,7 @@ use crate::{
     Services,
 };
 use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
 
 /// The arguments of a service, to be shown if it is reported.
 macro_rules! said {
@@ -99,6 +100,8 @@ pub struct Lrc<O> {
     /// What the executive was told last of what became of data, and of what the federate does.
     told: (Counters, Calls),
     calls: Calls,
+    /// What it did at a time by its own clock, see [`Lrc::did_at`].
+    did: (Calls, Duration),
     /// How far it has come with a save and a restore, by its calls and what its callbacks have told it.
     stages: Stages,
 }
@@ -159,6 +162,7 @@ impl<O: Outbox> Lrc<O> {
             enabled: true,
             told: Default::default(),
             calls: Calls::default(),
+            did: (Calls::default(), Duration::ZERO),
             stages: Stages::default(),
         }
     }
@@ -219,6 +223,13 @@ impl<O: Outbox> Lrc<O> {
     #[inline]
     pub fn evoke(&mut self, service: Service) {
         self.calls.service = Some(service);
+    }
+
+    /// The federate has just begun what it does, at this time by a clock of its own. Whoever does not say so, since to
+    /// look at a clock would take too long, is told of without an age.
+    #[inline]
+    pub fn did_at(&mut self, now: Duration) {
+        self.did = (self.calls, now);
     }
 
     /// No callback runs any more.

@@ -7,16 +7,22 @@ use crate::message::mom::Invocation;
 
 impl<O: Outbox> Lrc<O> {
     /// Tells the executive what became of data and what the federate does, for `starling ps`,
-    /// `starling why` and its log, if that has changed since it was told last. Call once in a while.
-    /// Whether there was something to tell.
-    pub fn report(&mut self) -> bool {
+    /// `starling why` and its log, if that has changed since it was told last. Call once in a while, with the time by
+    /// the clock of [`Lrc::did_at`]. Whether there was something to tell.
+    pub fn report(&mut self, now: Duration) -> bool {
         let counters = self.federate().map(Federate::counters);
-        let now = counters.map(|counters| (counters, self.calls));
-        let Some(now) = now.filter(|now| *now != self.told) else {
+        let told = counters.map(|counters| (counters, self.calls));
+        let Some(told) = told.filter(|told| *told != self.told) else {
             return false;
         };
-        self.told = now;
-        let (counters, calls) = now;
+        self.told = told;
+        let (counters, calls) = told;
+        let (did, since) = self.did;
+        let for_ms = if did == calls {
+            now.saturating_sub(since).as_millis()
+        } else {
+            0
+        };
         self.out.to_executive(ToExecutive::Counted {
             counters: Box::new(counters),
             doing: Doing {
@@ -24,6 +30,7 @@ impl<O: Outbox> Lrc<O> {
                 service: calls.service.map_or("", Service::name).to_owned(),
                 callback: calls.callback.unwrap_or_default().to_owned(),
             },
+            for_ms: u64::try_from(for_ms).unwrap_or(u64::MAX),
         });
         true
     }

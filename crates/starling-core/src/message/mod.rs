@@ -171,6 +171,8 @@ pub enum ToExecutive {
         counters: Box<Counters>,
         /// What it does.
         doing: Doing,
+        /// For how long, in milliseconds, if it knows; else 0.
+        for_ms: u64,
     },
     /// What a joined federate measures of itself, once in a while, for `starling stats`.
     Measured(Box<Statistics>),
@@ -352,10 +354,10 @@ pub struct FederateStatus {
     pub counters: Counters,
     /// What it does, as it has told last.
     pub doing: Doing,
-    /// Its time.
-    pub time: TimeStatus,
     /// That its process is stopped, or silent, in words; empty: it is neither.
     pub still: String,
+    /// Its time.
+    pub time: TimeStatus,
     /// How its data travels; who is not named there gets it by way of rtiexec.
     pub paths: Vec<Path>,
     /// How its best-effort data travels between it and rtiexec.

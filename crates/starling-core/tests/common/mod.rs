@@ -75,6 +75,16 @@ pub fn counted(sent: &Sent) -> Option<Counters> {
     })
 }
 
+/// Which service an LRC has said that it called last, and for how many milliseconds, if it has.
+pub fn did(sent: &Sent) -> Option<(String, u64)> {
+    sent.messages().find_map(|message| match message {
+        Message::ToExecutive(ToExecutive::Counted { doing, for_ms, .. }) => {
+            Some((doing.service.clone(), *for_ms))
+        }
+        _ => None,
+    })
+}
+
 fn line(found: Finding) -> String {
     let verdict = if found.holds { "ok" } else { "FAIL" };
     format!("{verdict} {}: {}", found.link, found.detail)
@@ -551,6 +561,11 @@ impl Federation {
         (lines, found.turn.map(|(_, name)| name))
     }
 
+    /// Who holds up a synchronization point at which the one whose turn it is may wait.
+    pub fn at_point(&mut self, federate: &str) -> Option<String> {
+        self.found(federate, None).at_point.map(|(_, name)| name)
+    }
+
     /// So much time has gone by since the executive began.
     pub fn set_time(&mut self, seconds: u64) {
         self.run();
@@ -561,11 +576,6 @@ impl Federation {
     /// What is due by the clock comes, where these have no room for more.
     pub fn time_out(&mut self, full: &[&str]) {
         let full: Vec<_> = full.iter().map(|name| self.names[*name]).collect();
-    /// Who holds up a synchronization point at which the one whose turn it is may wait.
-    pub fn at_point(&mut self, federate: &str) -> Option<String> {
-        self.found(federate, None).at_point.map(|(_, name)| name)
-    }
-
         let executive = &mut self.bed.executive;
         executive.handle_timeout(|peer| !full.contains(&peer));
         self.deliver();

@@ -292,7 +292,7 @@ variants! {
         8 ResignFederate { federation, federate },
         9 Stop { force },
         10 Time(request),
-        11 Counted { counters, doing },
+        11 Counted { counters, doing, for_ms },
         12 Part(part),
         13 PartTooLarge { applied, bytes },
         14 Leaves { why },

@@ -351,7 +351,7 @@ enums! {
         QueryWhy(question),
         Measured(statistics),
         QueryStatistics,
-        Counted { counters, doing }
+        Counted { counters, doing, for_ms }
     }
     FromExecutive {
         Done(result),
