@@ -43,8 +43,11 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 
 /// Federates' names, by federation execution and handle.
 fn names(list: &[FederateStatistics]) -> HashMap<(&str, u32), &str> {
+    /// Of what the RTI sends, as the management object model is.
+    const RTI: u32 = 0;
+    let rti = list.iter().map(|of| ((&*of.federation, RTI), "the RTI"));
     let all = list.iter();
-    all.map(|of| ((&*of.federation, of.handle.0), &*of.name))
+    rti.chain(all.map(|of| ((&*of.federation, of.handle.0), &*of.name)))
         .collect()
 }
 
@@ -175,4 +178,48 @@ fn as_json(list: &[FederateStatistics]) -> Value {
         })
     };
     list.iter().map(federate).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use starling_core::message::statistics::SenderTraffic;
+    use starling_core::{FederateHandle, Transportation};
+
+    /// A monitor gets most from the RTI, which is no federate.
+    #[test]
+    fn what_the_rti_sends_is_named() {
+        let from = |sender| SenderTraffic {
+            sender: FederateHandle(sender),
+            transportation: Transportation::Reliable,
+            received: Volume {
+                messages: 335,
+                bytes: 688_944,
+            },
+        };
+        let told = Statistics {
+            senders: vec![from(0), from(1), from(7)],
+            ..Statistics::default()
+        };
+        let list = [FederateStatistics {
+            federation: "F".into(),
+            handle: FederateHandle(1),
+            name: "Monitor".into(),
+            told: Some(told),
+        }];
+        let text = text(&list);
+        let from: Vec<_> = text.lines().filter(|l| l.contains(" 335 ")).collect();
+        let names = from
+            .iter()
+            .map(|l| l.split("  ").nth(1).unwrap_or_default());
+        assert_eq!(
+            names.collect::<Vec<_>>(),
+            ["the RTI", "Monitor", "7"],
+            "{text}"
+        );
+        let json = as_json(&list);
+        let senders = &json[0]["statistics"]["senders"];
+        assert_eq!(senders[0]["name"], "the RTI");
+        assert_eq!(senders[2]["name"], Value::Null);
+    }
 }
