@@ -19,7 +19,8 @@ localSettingsDesignator of `connect`, `STARLING_*` variables (`STARLING_CONNECT_
 ends. Also taken: `host:port`, `crcAddress=host:port`, `crcHost=HOST` with `crcPort=PORT`,
 `rti://host:port`, and the name of a `.toml` file or of a properties file (`host=`, `port=`, or
 settings). An unknown key is refused with the nearest name; the other keys that FedPro and Pitch
-federates are known to give (`FedPro.*`, `LRC.*`, `nick`) are ignored with a note on standard error, once per process. An
+federates are known to give (`FedPro.*`, `LRC.*`, `nick`) are ignored with a note on standard error, once per process. So
+is a setting in the designator that only rtiexec reads: it does nothing there. An
 unknown `STARLING_*` variable is refused if it resembles a setting, else noted.
 
 A file is refused if others than its user or the superuser can have written it, or put it into its

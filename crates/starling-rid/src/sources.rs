@@ -68,6 +68,22 @@ impl Settings {
         &self.notes
     }
 
+    /// What of the designator does nothing at a federate, in words, with what to do: settings of rtiexec.
+    pub fn not_of_federates(&self) -> Vec<String> {
+        let given = self
+            .values()
+            .filter(|(_, _, origin)| **origin == Origin::Connect);
+        let idle = given.filter(|(setting, ..)| setting.is_of_rtiexec());
+        let note = |key: &str| {
+            let variable = key.replace('.', "_").to_uppercase();
+            format!(
+                "'{key}' of connect() is a setting of rtiexec and does nothing at a federate; do: give it to rtiexec \
+                 (STARLING_{variable}, or a settings file)"
+            )
+        };
+        idle.map(|(setting, ..)| note(setting.key)).collect()
+    }
+
     /// All values in the order of [`SETTINGS`].
     pub fn values(&self) -> impl Iterator<Item = (&'static crate::Setting, &Value, &Origin)> {
         SETTINGS

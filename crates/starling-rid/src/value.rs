@@ -142,6 +142,25 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// Whether only rtiexec and forwarders read it: a federate that is given it does nothing else for that.
+    pub fn is_of_rtiexec(&self) -> bool {
+        const TABLES: [&str; 5] = ["fom", "forwarder", "rtiexec", "saves", "services"];
+        const SINGLE: [&str; 11] = [
+            "fault.paused",
+            "limits.federations_per_host",
+            "limits.frame_bytes",
+            "limits.frame_timeout_s",
+            "limits.hello_timeout_s",
+            "limits.kept_bytes",
+            "limits.models_bytes",
+            "limits.send_stall_s",
+            "log.file",
+            "log.file_bytes",
+            "log.wait_s",
+        ];
+        TABLES.iter().any(|table| self.is_of(table)) || SINGLE.contains(&self.key)
+    }
+
     /// Whether this is its name, or that of its table (`connect`).
     pub fn is_of(&self, name: &str) -> bool {
         let rest = self.key.strip_prefix(name);

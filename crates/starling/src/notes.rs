@@ -18,9 +18,14 @@ pub(crate) fn show(settings: &Settings) {
     if is_quiet(settings) {
         return;
     }
-    for note in unseen(&mut SHOWN.lock(), settings.notes()) {
+    for note in unseen(&mut SHOWN.lock(), &of(settings)) {
         starling_net::remark(format_args!("starling: note: {note}"));
     }
+}
+
+/// What is to be said of a federate's settings.
+fn of(settings: &Settings) -> Vec<String> {
+    [settings.notes(), &settings.not_of_federates()].concat()
 }
 
 /// Writes a note to standard error, once per process.
@@ -43,6 +48,19 @@ fn unseen<'a>(shown: &mut BTreeSet<String>, notes: &'a [String]) -> Vec<&'a str>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A wrong key is refused, and another's key noted: one that does nothing here is, too.
+    #[test]
+    fn settings_of_rtiexec_are_noted() {
+        let given = "127.0.0.1:15714;saves.keep=3;nick=me;bundle.age_us=7";
+        let settings = starling_rid::Sources::new().designator(given).read();
+        let notes = of(&settings.unwrap());
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        assert!(notes[0].starts_with("'nick' of "), "{notes:?}");
+        let note = "'saves.keep' of connect() is a setting of rtiexec and does nothing at a federate; do: give it to \
+                    rtiexec (STARLING_SAVES_KEEP, or a settings file)";
+        assert_eq!(notes[1], note);
+    }
 
     #[test]
     fn each_note_once() {
