@@ -301,7 +301,11 @@ impl SaveStore {
     }
 
     /// All saves, by file name; none if there is no directory.
+    ///
+    /// # Errors
+    /// A sentence; also where others may write to the directory: nothing in it is used.
     pub fn list(&self) -> Result<Vec<StoredSave>, String> {
+        self.require_own()?;
         let failed = |e: io::Error| format!("{} can't be read: {e}", self.directory.display());
         let entries = match fs::read_dir(&self.directory) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),

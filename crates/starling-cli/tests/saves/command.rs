@@ -2,6 +2,8 @@
 
 use super::{FEDERATION, Federate, KIND, Rtiexec, save, store};
 use serde_json::Value;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -79,6 +81,26 @@ fn lists_shows_and_removes() {
     let (_, text) = saves(directory.path(), &["list"]);
     assert_eq!(text.lines().count(), 1);
     assert_eq!(saves(directory.path(), &[]), (true, text), "it lists");
+}
+
+/// rtiexec uses nothing that stands where others may write: so it is not as if there were no saves.
+#[test]
+fn a_directory_that_others_may_write_to_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = directory.path().join("saves");
+    std::fs::create_dir(&open).unwrap();
+    std::fs::set_permissions(&open, Permissions::from_mode(0o777)).unwrap();
+    for arguments in [
+        &[][..],
+        &["list"],
+        &["list", "--json"],
+        &["show", "F", "L"],
+        &["remove", "F", "L"],
+    ] {
+        let (done, text) = saves(directory.path(), arguments);
+        let why = "can be written by others (mode 777); chmod go-w it, or set saves.dir";
+        assert!(!done && text.contains(why), "{arguments:?}: {text}");
+    }
 }
 
 #[test]
