@@ -94,14 +94,16 @@ impl Execution {
         kept: usize,
         more: usize,
     ) -> Result<(), ProtocolError> {
-        require_room(self.kept_bytes_max, federate, what, kept, more)
+        let room = require_room(self.kept_bytes_max, what, kept, more);
+        room.map_err(|ProtocolError(why)| {
+            ProtocolError(format!("{} {why}", self.federate_text(federate)))
+        })
     }
 }
 
-/// The same, where `most` may be kept.
+/// The same, where `most` may be kept; the error has no subject.
 pub(crate) fn require_room(
     most: usize,
-    federate: FederateHandle,
     what: &str,
     kept: usize,
     more: usize,
@@ -110,7 +112,7 @@ pub(crate) fn require_room(
         Ok(())
     } else {
         Err(ProtocolError(format!(
-            "{federate} would have {what} of {} bytes; limits.kept_bytes of rtiexec allows {most}",
+            "would have {what} of {} bytes; limits.kept_bytes of rtiexec allows {most}",
             kept.saturating_add(more),
         )))
     }

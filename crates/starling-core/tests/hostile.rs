@@ -506,6 +506,8 @@ fn until_refused(
     for n in 1..10_000 {
         if let Err(why) = make(f, n) {
             assert!(why.contains("limits.kept_bytes of rtiexec"), "{why}");
+            let named = ["'A' would have ", "the federate would have "];
+            assert!(named.iter().any(|n| why.starts_with(n)), "{why}");
             assert!(!f.is_joined("A"));
             is_served(f, "B");
             return n - 1;

@@ -25,6 +25,9 @@ fn resigned_by_mom(f: &mut Federation) {
         .unwrap();
     f.hear();
     assert!(f.federate("A").federate().is_none());
+    // The log knows by whose doing.
+    let note = "it has 'A' resign (HLAresignFederationExecution, 1516.1-2010, 11.4.4)";
+    assert_eq!(f.notes(), [note]);
 }
 
 fn two() -> Federation {
@@ -125,32 +128,38 @@ fn who_waits_for_an_answer_and_disconnects_is_not_connected() {
 /// §4.4: what time management withholds is not delivered any more. It is counted, and Connection Lost says so.
 #[test]
 fn what_is_withheld_when_the_connection_is_lost_is_counted_as_dropped() {
-    let mut f = Federation::new("");
-    f.join("A");
-    f.join("B");
-    let class = f.interaction("I");
-    f.call("A", |f| f.publish_interaction_class(class)).unwrap();
-    f.call("B", |f| f.subscribe_interaction_class(class, true))
-        .unwrap();
-    f.call("B", |f| f.enable_time_constrained()).unwrap();
-    f.callbacks("B");
-    for tag in [b"1", b"2"] {
-        f.call("A", |f| f.send_interaction(class, &[], tag))
+    for (tags, said) in [
+        (&["1"][..], "1 message that had come is not delivered"),
+        (&["1", "2"], "2 messages that had come are not delivered"),
+    ] {
+        let mut f = Federation::new("");
+        f.join("A");
+        f.join("B");
+        let class = f.interaction("I");
+        f.call("A", |f| f.publish_interaction_class(class)).unwrap();
+        f.call("B", |f| f.subscribe_interaction_class(class, true))
             .unwrap();
+        f.call("B", |f| f.enable_time_constrained()).unwrap();
+        f.callbacks("B");
+        for tag in tags {
+            f.call("A", |f| f.send_interaction(class, &[], tag.as_bytes()))
+                .unwrap();
+        }
+        f.run();
+        let b = f.federate("B");
+        b.lose("the link was cut");
+        let all = tags.len() as u64;
+        assert_eq!(b.counters().expect("until it is told").withheld, all);
+        let Some(Callback::ConnectionLost { fault }) = b.next_callback() else {
+            panic!("nothing else can be delivered");
+        };
+        assert!(fault.contains(said), "{fault}");
+        let counters = b.counters().expect("they are kept");
+        assert_eq!(
+            (counters.queued, counters.dropped, counters.withheld),
+            (all, all, 0)
+        );
     }
-    f.run();
-    let b = f.federate("B");
-    b.lose("the link was cut");
-    assert_eq!(b.counters().expect("until it is told").withheld, 2);
-    let Some(Callback::ConnectionLost { fault }) = b.next_callback() else {
-        panic!("nothing else can be delivered");
-    };
-    assert!(fault.contains("2 messages that had come"), "{fault}");
-    let counters = b.counters().expect("they are kept");
-    assert_eq!(
-        (counters.queued, counters.dropped, counters.withheld),
-        (2, 2, 0)
-    );
 }
 
 /// §4.4: callbacks that came before are delivered before Connection Lost, and can be understood.

@@ -867,8 +867,12 @@ impl<O: Outbox> Lrc<O> {
         let mut why = std::mem::take(why);
         let dropped = federate.drop_withheld();
         if dropped > 0 {
+            let (messages, are, them) = match dropped {
+                1 => ("message", "is", "it"),
+                _ => ("messages", "are", "them"),
+            };
             why += &format!(
-                "; {dropped} messages that had come are not delivered, since time management or a save withheld them"
+                "; {dropped} {messages} that had come {are} not delivered, since time management or a save withheld {them}"
             );
         }
         self.last = Some(federate.counters());

@@ -142,6 +142,18 @@ impl Execution {
         about: &mut FederateHandle,
     ) -> Result<(), Fault> {
         *about = self.named_federate(given)?;
+        if self
+            .model
+            .interaction_class(class)
+            .is_some_and(|c| c.name.ends_with(".HLAresignFederationExecution"))
+        {
+            let why = format!(
+                "it has {} resign (HLAresignFederationExecution, 1516.1-2010, 11.4.4)",
+                self.federate_text(*about)
+            );
+            let peer = self.log.peer(cause.sender);
+            self.notes.extend(peer.map(|peer| (Some(peer), why)));
+        }
         let act = Entry::Act {
             class,
             values: values.clone(),

@@ -348,7 +348,8 @@ impl ExecutionTime {
         if may_be_retracted {
             let what = "messages in time-stamp order that it may retract";
             let (kept, more) = (self.retractable.kept_of(sender), sent_bytes(to));
-            require_room(kept_bytes_max, sender, what, kept, more)?;
+            let room = require_room(kept_bytes_max, what, kept, more);
+            room.map_err(|ProtocolError(why)| ProtocolError(format!("the federate {why}")))?;
             end = end.min(number + ((kept_bytes_max - kept) / more) as u64);
         }
         Ok(Some(StampedRun {
