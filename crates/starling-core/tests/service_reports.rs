@@ -619,3 +619,28 @@ fn an_exception_is_its_name_and_has_no_result() {
     expected.exception = "TimeRegulationIsNotEnabled".into();
     assert_eq!(reports(&mut f), [expected]);
 }
+
+/// Sharing in the MIM is the RTI's: no service refuses a federate what the RTI publishes. The producing federate tells
+/// such a report from the RTI's, which has none (6.13).
+#[test]
+fn a_report_that_a_federate_sends_has_a_producing_federate() {
+    let mut f = managed();
+    let b = f.member("B").handle();
+    let class = f.interaction(REPORT);
+    f.call("B", |b| b.publish_interaction_class(class)).unwrap();
+    f.call("B", |b| b.send_interaction(class, &[], b"forged"))
+        .unwrap();
+    f.run();
+    let heard = f.callbacks("A").into_iter();
+    let producers: Vec<_> = heard
+        .filter_map(|callback| match callback {
+            Callback::ReceiveInteraction {
+                class: c, producer, ..
+            } if c == class => Some(producer),
+            _ => None,
+        })
+        .collect();
+    // The services are reported, behind and before it.
+    assert_eq!(producers.iter().filter(|p| p.is_none()).count(), 2);
+    assert_eq!(producers.iter().filter(|p| **p == Some(b)).count(), 1);
+}
