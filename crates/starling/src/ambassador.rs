@@ -266,10 +266,12 @@ impl RtiAmbassador {
         let Some((links, delivery)) = self.evoking(Service::EvokeCallback)? else {
             return Ok(false);
         };
-        begin_to_evoke(&links, Service::EvokeCallback);
+        begin_to_evoke(&links, Service::EvokeCallback, None);
         let me = ThisThread::here();
         if !delivery.one(&links, me) {
-            let end = after(Instant::now(), min_s);
+            let now = Instant::now();
+            links.lock().note_time(now);
+            let end = after(now, min_s);
             let there = links.pump(Some(end), |state| state.has_callbacks());
             if there {
                 delivery.one(&links, me);
@@ -291,7 +293,7 @@ impl RtiAmbassador {
         };
         let start = Instant::now();
         let (min, max) = (after(start, min_s), after(start, max_s.max(min_s)));
-        begin_to_evoke(&links, service);
+        begin_to_evoke(&links, service, Some(start));
         links.pump(Some(start), |state| state.has_callbacks());
         if max == start {
             // Callbacks that come meanwhile must not keep it here.
@@ -455,16 +457,16 @@ impl Now {
         state.settle();
         let pending = service.is_look_up().then(|| state.lrc.outbox().pending());
         state.lrc.enter(service, self.within);
-        let is_seldom = is_seldom(service);
-        if is_seldom {
-            state.note_time();
+        let seldom = is_seldom(service).then(Instant::now);
+        if let Some(now) = seldom {
+            state.note_time(now);
         }
         state.tell_time();
         let had_callbacks = may_release(service) && state.lrc.has_callbacks();
         let result = work(&mut state.lrc);
         let released = may_release(service) && !had_callbacks && state.lrc.has_callbacks();
-        if is_seldom {
-            state.tell();
+        if let Some(now) = seldom {
+            state.tell(now);
         }
         state.show_note();
         fault!(state, "service");
@@ -552,10 +554,13 @@ fn deliver_until(max: Instant, links: &Links, delivery: &Evocation) {
     }
 }
 
-fn begin_to_evoke(links: &Links, service: Service) {
+/// `now`: if somebody has looked at a clock.
+fn begin_to_evoke(links: &Links, service: Service, now: Option<Instant>) {
     let mut state = links.lock();
     state.lrc.evoke(service);
-    state.note_time();
+    if let Some(now) = now {
+        state.note_time(now);
+    }
     links.flush(&mut state);
 }
 

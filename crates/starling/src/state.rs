@@ -196,22 +196,22 @@ impl State {
     }
 
     /// The federate has called what is called seldom, or begins to evoke: since when is told with it.
-    pub(crate) fn note_time(&mut self) {
-        self.lrc.did_at(self.began.elapsed());
+    #[inline]
+    pub(crate) fn note_time(&mut self, now: Instant) {
+        self.lrc.did_at(now.duration_since(self.began));
     }
 
     /// Tells rtiexec what became of data, at most once a second, and before the federate falls silent
     /// for longer than a heartbeat takes.
     pub(crate) fn report(&mut self) {
-        if self.tell() {
+        if self.tell(Instant::now()) {
             self.flush();
         }
     }
 
     /// The same with what is sent next.
-    pub(crate) fn tell(&mut self) -> bool {
+    pub(crate) fn tell(&mut self, now: Instant) -> bool {
         const PAUSE: Duration = Duration::from_secs(1);
-        let now = Instant::now();
         if now.duration_since(self.reported) < PAUSE {
             return false;
         }

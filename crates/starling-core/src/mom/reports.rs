@@ -123,7 +123,7 @@ impl Execution {
         let name = class_of_rti(&sent.name);
         let mut about = cause.sender;
         let done = match name.strip_prefix("HLAfederate.HLAservice.") {
-            Some(_) => self.act_for(cause, class, values, &given, &mut about),
+            Some(service) => self.act_for(cause, (class, service), values, &given, &mut about),
             None => self.act_on(cause, &name, &given, &mut about),
         };
         if let Err(fault) = done {
@@ -136,17 +136,14 @@ impl Execution {
     fn act_for(
         &mut self,
         cause: Cause,
-        class: InteractionClassHandle,
+        (class, service): (InteractionClassHandle, &str),
         values: &SlotValues,
         given: &Given<'_>,
         about: &mut FederateHandle,
     ) -> Result<(), Fault> {
         *about = self.named_federate(given)?;
-        if self
-            .model
-            .interaction_class(class)
-            .is_some_and(|c| c.name.ends_with(".HLAresignFederationExecution"))
-        {
+        // The federate says nothing of its own when it leaves.
+        if service == "HLAresignFederationExecution" {
             let why = format!(
                 "it has {} resign (HLAresignFederationExecution, 1516.1-2010, 11.4.4)",
                 self.federate_text(*about)
