@@ -167,7 +167,7 @@ impl Test {
             Test::Core(..) => {
                 let passed = said.lines().filter_map(|line| {
                     let of = line.strip_prefix("test result: ok. ")?;
-                    of.split_once(" passed")?.0.parse().ok()
+                    of.split_once(" passed")?.0.parse::<u64>().ok()
                 });
                 passed.sum::<u64>() > 0
             }
