@@ -12,9 +12,10 @@ fn below(folder: &Path, found: &mut BTreeSet<PathBuf>) {
     for entry in std::fs::read_dir(root().join(folder)).unwrap() {
         let entry = entry.unwrap();
         let path = folder.join(entry.file_name());
-        match entry.path().is_dir() {
-            true => below(&path, found),
-            false => drop(found.insert(path)),
+        if entry.path().is_dir() {
+            below(&path, found);
+        } else {
+            found.insert(path);
         }
     }
 }

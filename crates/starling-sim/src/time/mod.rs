@@ -142,7 +142,8 @@ pub fn run(seed: u64, actions: usize) -> Report {
     run.report.count("grants of next message passed over", next);
     run.report.count("grants of flush queue passed over", flush);
     let in_vain = run.seen.times.granted_in_vain;
-    run.report.count("flushes granted for what was retracted", in_vain);
+    run.report
+        .count("flushes granted for what was retracted", in_vain);
     run.report
 }
 
@@ -308,7 +309,9 @@ impl Run {
     fn judged(&mut self, me: FederateHandle, time: i64) {
         let own = self.own.get_mut(&me).expect("callbacks come to the living");
         let sent = &self.sent;
-        let due = own.owed.extract_if(.., |id, _| sent[id].stamp <= Some(time));
+        let due = own
+            .owed
+            .extract_if(.., |id, _| sent[id].stamp <= Some(time));
         let due: Vec<_> = due.collect();
         let kind = own.view.request.map(|(kind, _)| kind);
         if kind == Some(Kind::Fqr) {

@@ -319,7 +319,8 @@ impl Times {
                 self.granted_in_vain += 1;
             }
             let still = there.into_iter().map(|message| (next, message));
-            self.flushed.insert(federate, real.into_iter().chain(still).collect());
+            self.flushed
+                .insert(federate, real.into_iter().chain(still).collect());
         } else {
             self.flushed.insert(federate, real);
         }
