@@ -668,3 +668,34 @@ fn a_flush_that_crosses_the_instruction_promises_no_more() {
     f.call("u", |l| l.send_interaction_at(class, &[], b"", at(13)))
         .expect("its time and its lookahead admit it");
 }
+
+/// Nobody waits for a time beyond the last one.
+#[test]
+fn a_save_at_the_last_time_comes_to_who_is_there() {
+    for lookahead in [0, 1] {
+        let names = ["a", "b"];
+        let mut f = federation(&names);
+        for name in names {
+            regulate(&mut f, name, lookahead);
+            told(&mut f, name);
+        }
+        for name in names {
+            constrain(&mut f, name);
+            told(&mut f, name);
+        }
+        let last = LogicalTime::float64(f64::MAX).expect("it is finite");
+        f.call("a", |l| l.request_federation_save("S", Some(last)))
+            .expect("it takes part in time");
+        for name in names {
+            f.call(name, |l| l.time_advance_request(last))
+                .expect("it may advance");
+        }
+        for name in names {
+            assert_eq!(told(&mut f, name), ["timeAdvanceGrant", SAVE], "{name}");
+        }
+        complete(&mut f, &names);
+        for name in names {
+            assert_eq!(told(&mut f, name), ["federationSaved"], "{name}");
+        }
+    }
+}

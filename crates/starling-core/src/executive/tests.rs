@@ -1,7 +1,8 @@
 use super::*;
+use crate::message::mom::Entry;
 use crate::message::{
-    After, DataBody, LogIndex, Payload, Question, Request, RequestNumber, TimeRequest,
-    WHICH_FEDERATION, object, time,
+    After, DataBody, EntryBody, LogIndex, Payload, Question, Request, RequestBody, RequestNumber,
+    TimeRequest, WHICH_FEDERATION, declaration, object, time,
 };
 use crate::mom;
 
@@ -90,11 +91,16 @@ fn a_panic_in_why_ends_no_federation_execution() {
 const FEDERATE: PeerId = PeerId(1);
 
 fn joined() -> Executive {
+    joined_with(fom())
+}
+
+/// The same, where the FOM is another.
+fn joined_with(fom: ModuleSource) -> Executive {
     let mut executive = Executive::new();
     executive.connected(FEDERATE, PeerInfo::default());
     let create = ToExecutive::CreateFederation {
         federation: "F".into(),
-        modules: vec![fom()],
+        modules: vec![fom],
         mim: None,
         time_implementation: String::new(),
     };
@@ -190,6 +196,69 @@ fn what_was_sent_in_an_older_epoch_brings_nothing_about_and_is_counted() {
             .receive(FEDERATE, reserve(LogIndex(1_000)))
             .is_err()
     );
+}
+
+#[test]
+fn a_report_that_would_lack_a_value_is_refused() {
+    let small = fom();
+    let long = "long".repeat(mom::reports::VALUE_BYTES_MAX / 8 + 1);
+    let text = String::from_utf8_lossy(&small.text).replace("nothing", &long);
+    let mut executive = joined_with(ModuleSource {
+        text: text.into_bytes().into(),
+        ..small
+    });
+    let execution = &executive.executions[&executive.last_execution];
+    let (model, applied) = (Arc::clone(&execution.model), execution.log.index());
+    let class = |name: &str| {
+        let class = model.interaction_class_by_name(&format!("HLAmanager.{name}"));
+        class.expect("the MIM has it").handle
+    };
+    let mut send = |body: RequestBody| {
+        let request = ToExecutive::Request(Request {
+            applied,
+            fenced: vec![],
+            body,
+        });
+        executive.receive(FEDERATE, request).unwrap();
+        told(&mut executive)
+    };
+    let exception = class("HLAfederate.HLAreport.HLAreportMOMexception");
+    let report = class("HLAfederation.HLAreport.HLAreportFOMmoduleData");
+    for class in [report, exception] {
+        let subscription = declaration::Subscription::Active;
+        let subscribe = declaration::Request::SubscribeInteraction {
+            class,
+            subscription,
+        };
+        send(subscribe.into());
+    }
+    let ask = crate::message::mom::Request::Sent {
+        class: class("HLAfederation.HLArequest.HLArequestFOMmoduleData"),
+        values: vec![(0, vec![0; 4])],
+    };
+    let said: Vec<_> = send(ask.into())
+        .into_iter()
+        .filter_map(|said| match said {
+            FromExecutive::Entry(entry) => match &entry.body {
+                EntryBody::Mom(Entry::Interaction { class, values, .. }) => {
+                    Some((*class, values.clone()))
+                }
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect();
+    let [(class, values)] = &said[..] else {
+        panic!("{} interactions", said.len());
+    };
+    assert_eq!(*class, exception);
+    let why = values.iter().map(|(_, value)| {
+        let units = value[4..].chunks_exact(2);
+        let units = units.map(|unit| u16::from_be_bytes([unit[0], unit[1]]));
+        String::from_utf16_lossy(&units.collect::<Vec<_>>())
+    });
+    let why = why.collect::<String>();
+    assert!(why.contains("HLAFOMmoduleData takes"), "{why}");
 }
 
 /// HLAinteractionRoot.

@@ -767,7 +767,7 @@ impl Execution {
     }
 
     /// What has failed as a whole, by whose doing, for the process's log.
-    pub(super) fn note_failure(&mut self, by: Option<FederateHandle>, why: String) {
+    pub(crate) fn note_failure(&mut self, by: Option<FederateHandle>, why: String) {
         if let Some(why) = self.noted(by, why) {
             let name = &self.federation.name;
             self.notes

@@ -415,17 +415,10 @@ impl<O: Outbox> Lrc<O> {
                 self.answered(true)?;
                 let handle = snapshot.handle;
                 let mut federate = Federate::new(*snapshot, self.path)?;
-                federate.set_frame_bytes_max(self.frame_bytes_max);
-                federate.set_withheld_bytes_max(self.withheld_bytes_max);
                 federate.doubt_conflated(&self.conflated);
-                federate.set_conflated(self.conflated.clone());
                 federate.doubt_grouped(&self.grouped);
-                federate.set_grouped(self.grouped.clone());
-                if self.measures {
-                    federate.measure_traffic();
-                }
-                self.told = Default::default();
-                self.live(Life::Joined(Member::new(federate)));
+                let member = self.begun(federate);
+                self.live(Life::Joined(member));
                 self.answer = Some(Ok(Answer::Joined(handle)));
             }
             FromExecutive::Restored(restored) => self.restored(*restored)?,
@@ -623,14 +616,8 @@ impl<O: Outbox> Lrc<O> {
         result
     }
 
-    /// The federation execution was restored: the federate begins again.
-    fn restored(&mut self, restored: Restored) -> Result<(), ProtocolError> {
-        let (before, resigning) = match &mut self.life {
-            Life::Joined(federate) => (federate, false),
-            Life::Resigning(federate) => (federate, true),
-            _ => return Err(ProtocolError("a restore of one that has not joined".into())),
-        };
-        let mut federate = before.begin_again(restored, self.path)?;
+    /// A federate that has joined, or begins again, with all that this LRC was set to.
+    fn begun(&mut self, mut federate: Federate) -> Member {
         federate.set_frame_bytes_max(self.frame_bytes_max);
         federate.set_withheld_bytes_max(self.withheld_bytes_max);
         federate.set_conflated(self.conflated.clone());
@@ -640,10 +627,21 @@ impl<O: Outbox> Lrc<O> {
         }
         // The executive counts anew, too.
         self.told = Default::default();
+        Member::new(federate)
+    }
+
+    /// The federation execution was restored: the federate begins again.
+    fn restored(&mut self, restored: Restored) -> Result<(), ProtocolError> {
+        let (before, resigning) = match &mut self.life {
+            Life::Joined(federate) => (federate, false),
+            Life::Resigning(federate) => (federate, true),
+            _ => return Err(ProtocolError("a restore of one that has not joined".into())),
+        };
+        let federate = before.begin_again(restored, self.path)?;
         // What had been answered before is gone with the federate that it was about.
         self.awaited = self.awaited.filter(|a| *a != Awaited::Bounds);
         self.divesting.clear();
-        let member = Member::new(federate);
+        let member = self.begun(federate);
         let life = if resigning {
             Life::Resigning(member)
         } else {

@@ -23,7 +23,7 @@ pub(crate) mod execution;
 pub(crate) mod federate;
 mod invocations;
 mod objects;
-mod reports;
+pub(crate) mod reports;
 mod saved;
 mod services;
 

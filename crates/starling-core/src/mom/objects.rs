@@ -369,14 +369,17 @@ impl Execution {
         }
         let all = self.federation.modules().iter();
         let all = all.map(|m| {
-            Some((
-                starling_fom::parse(&m.designator, mim_text(m)).ok()?,
-                mim_text(m).to_vec(),
-            ))
+            let module = starling_fom::parse(&m.designator, mim_text(m))?;
+            Ok((module, mim_text(m).to_vec()))
         });
-        let all: Option<Vec<_>> = all.collect();
-        let fdd = all.and_then(|all| starling_fom::compose(&all, self.federation.name()).ok());
-        let fdd = text(&fdd.unwrap_or_default());
+        let all: Result<Vec<_>, starling_fom::FomError> = all.collect();
+        let fdd = all.and_then(|all| starling_fom::compose(&all, self.federation.name()));
+        let fdd = fdd.unwrap_or_else(|why| {
+            // They have merged, so that they can be composed.
+            self.note_failure(None, format!("HLAcurrentFDD is shown as empty: {why}"));
+            String::new()
+        });
+        let fdd = text(&fdd);
         self.mom.fdd = Some((modules, fdd.clone()));
         fdd
     }

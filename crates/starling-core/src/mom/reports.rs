@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(crate) type Parameters = Vec<(&'static str, Vec<u8>)>;
 
 /// The largest value of a parameter or attribute that the RTI sends.
-const VALUE_BYTES_MAX: usize = 256 << 20;
+pub(crate) const VALUE_BYTES_MAX: usize = if cfg!(test) { 1 << 20 } else { 256 << 20 };
 
 /// Why an interaction to the RTI has no effect, for HLAreportMOMexception.
 pub(super) struct Fault {
@@ -197,7 +197,7 @@ impl Execution {
     }
 
     /// Sends a report to those who subscribe to its class, if there are any. `about`: the federate that
-    /// it is about.
+    /// it is about. One that a value does not fit into is none: who has asked for it is told so.
     pub(super) fn report(
         &mut self,
         cause: impl Into<Option<Cause>>,
@@ -206,19 +206,24 @@ impl Execution {
         group: Option<ServiceGroup>,
         parameters: Parameters,
     ) -> bool {
-        let Some(class) = self.model.interaction_class_by_name(class) else {
+        let cause = cause.into();
+        let model = Arc::clone(&self.model);
+        let Some(class) = model.interaction_class_by_name(class) else {
             return false;
         };
         let audience = self.subscribers(class.handle);
         if audience.is_empty() {
             return false;
         }
-        let mut values = SlotValues::new();
+        let (mut values, mut too_large) = (SlotValues::new(), None);
         let mut put = |name: &str, value: Vec<u8>| {
-            let parameter = self.model.parameter_by_name(class.handle, name);
-            if let Some(slot) = parameter.and_then(|p| class.slot(p))
-                && value.len() <= VALUE_BYTES_MAX
-            {
+            let parameter = model.parameter_by_name(class.handle, name);
+            if value.len() > VALUE_BYTES_MAX {
+                let bytes = value.len();
+                too_large = Some(format!(
+                    "{name} takes {bytes} bytes, and the RTI sends no value of more than {VALUE_BYTES_MAX}"
+                ));
+            } else if let Some(slot) = parameter.and_then(|p| class.slot(p)) {
                 values.push((slot, value));
             }
         };
@@ -228,8 +233,20 @@ impl Execution {
         for (name, value) in parameters {
             put(name, value);
         }
+        if let Some(why) = too_large {
+            match (cause, about.or(cause.map(|cause| cause.sender))) {
+                (Some(_), Some(about)) => {
+                    self.report_mom_exception(cause, about, &class.name, Fault::refused(why));
+                }
+                _ => {
+                    let why = format!("a report '{}' is not sent: {why}", class.name);
+                    self.note_failure(None, why);
+                }
+            }
+            return false;
+        }
         let mut ranges = about.map(|f| self.about(f)).unwrap_or_default();
-        let dimension = self.model.dimension_by_name("HLAserviceGroup");
+        let dimension = model.dimension_by_name("HLAserviceGroup");
         if let (Some(group), Some(dimension)) = (group, dimension) {
             ranges.push(crate::message::Range {
                 dimension: dimension.handle,

@@ -373,7 +373,7 @@ impl Times {
 
     /// Whether a constrained federate waits for a time beyond this one, and has, with what it has
     /// been granted and what waits for it, all messages up to there; or has come to a time beyond it before it was
-    /// constrained.
+    /// constrained; or to the last time there is, and nothing more can come to it.
     pub(crate) fn is_through(&self, federate: FederateHandle, time: LogicalTime) -> bool {
         let Some(known) = self.federates.get(&federate) else {
             return false;
@@ -381,8 +381,12 @@ impl Times {
         let (to, granted_before) = match (known.enabling, known.clock.advance) {
             (Some(at), _) => (at, false),
             (None, Some((kind, to))) => (to, kind.is_next_message() || kind == Advance::FlushQueue),
-            // What is up to a time that it has passed is none of its messages.
-            (None, None) => return known.constrained && known.clock.time > time,
+            // What is up to a time that it has passed is none of its messages; beyond the last one nobody can wait.
+            (None, None) => {
+                let now = known.clock.time;
+                let at_end = now == self.of.last() && self.galt(federate).lets_pass(now, true);
+                return known.constrained && (now > time || (now == time && at_end));
+            }
         };
         let waits = known.queue.first().is_some_and(|m| m <= time);
         to > time && !(granted_before && waits) && self.galt(federate).lets_pass(time, true)

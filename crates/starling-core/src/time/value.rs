@@ -70,6 +70,14 @@ impl TimeType {
         LogicalTimeInterval(self.zero())
     }
 
+    /// The final time (12.4).
+    pub(crate) fn last(self) -> LogicalTime {
+        LogicalTime(match self {
+            TimeType::Integer64 => Number::Integer(i64::MAX),
+            TimeType::Float64 => Number::Float(f64::MAX),
+        })
+    }
+
     /// Before all others of the type.
     pub(crate) fn least(self) -> LogicalTime {
         LogicalTime(match self {
