@@ -341,7 +341,7 @@ impl Run {
             f.constrained && Some(time).max(f.released) > Some(at)
         };
         let passed = self.model.iter().enumerate().any(passed);
-        assert_eq!(self.times.has_passed(self.time(at)), passed);
+        assert_eq!(self.times.has_passed(self.time(at)).is_some(), passed);
         self.save = None;
         if passed {
             // Nor does that come which it would have taken the place of.
