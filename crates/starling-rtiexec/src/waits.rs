@@ -73,7 +73,7 @@ impl Server {
     }
 
     /// What the federate behind a connection does, as a sentence without its subject.
-    fn turn_of(&mut self, PeerId(peer): PeerId) -> Option<String> {
+    pub(crate) fn turn_of(&mut self, PeerId(peer): PeerId) -> Option<String> {
         let mut parts: Vec<String> = self.stillness(PeerId(peer)).into_iter().collect();
         let connection = self.connection(peer as usize)?;
         let now = Instant::now();
