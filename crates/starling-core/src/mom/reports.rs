@@ -234,11 +234,12 @@ impl Execution {
             put(name, value);
         }
         if let Some(why) = too_large {
-            match (cause, about.or(cause.map(|cause| cause.sender))) {
-                (Some(_), Some(about)) => {
-                    self.report_mom_exception(cause, about, &class.name, Fault::refused(why));
+            match cause {
+                Some(asked) => {
+                    let about = about.unwrap_or(asked.sender);
+                    self.report_mom_exception(asked, about, &class.name, Fault::refused(why));
                 }
-                _ => {
+                None => {
                     let why = format!("a report '{}' is not sent: {why}", class.name);
                     self.note_failure(None, why);
                 }
