@@ -1,5 +1,6 @@
 //! Where memory can't be shared as this crate needs it: nothing can be made, and the error says so.
 
+use crate::writer::Fill;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -33,14 +34,7 @@ impl Own {
         match *self {}
     }
 
-    pub(crate) fn fill(
-        &mut self,
-        _: u64,
-        _: [u64; 3],
-        _: usize,
-        _: usize,
-        _: impl FnOnce(&mut [u8]),
-    ) {
+    pub(crate) fn fill(&mut self, _: u64, _: [u64; 3], _: usize, _: usize, _: impl Fill) {
         match *self {}
     }
 

@@ -37,4 +37,4 @@ pub use board::Board;
 pub use map::{DoorbellCalls, doorbell_calls};
 pub use reader::{Read, RingReader};
 pub use seats::{Attachment, Seat, Seats};
-pub use writer::{Full, RingWriter};
+pub use writer::{Fill, Full, RingWriter};

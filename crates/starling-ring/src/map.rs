@@ -4,6 +4,7 @@
 //! count bytes since the ring was made; what stands at one is found by its remainder.
 
 use crate::layout::{HEAD, MAGIC, RECORD_HEAD, SIZE};
+use crate::writer::Fill;
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::{FileType, MemfdFlags, OFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
@@ -136,7 +137,7 @@ impl Own {
         head: [u64; 3],
         before: usize,
         length: usize,
-        fill: impl FnOnce(&mut [u8]),
+        fill: impl Fill,
     ) {
         let begin = RECORD_HEAD as usize + before;
         let at = self.mapping.records(position, begin + length);
@@ -149,7 +150,7 @@ impl Own {
             at.cast::<[u64; 3]>().write(head);
             std::slice::from_raw_parts_mut(at.add(begin), length)
         };
-        fill(record);
+        fill.fill(record);
     }
 
     /// A word of a record's head.

@@ -18,6 +18,19 @@ use std::io;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
+/// What writes a frame, straight into the ring. A closure does; but where that is called is for the compiler to choose.
+pub trait Fill {
+    /// Writes it into so many bytes.
+    fn fill(self, bytes: &mut [u8]);
+}
+
+impl<F: FnOnce(&mut [u8])> Fill for F {
+    #[inline(always)]
+    fn fill(self, bytes: &mut [u8]) {
+        self(bytes);
+    }
+}
+
 /// This process's ring: what it puts in goes to as many readers as it says, copied once.
 pub struct RingWriter {
     map: Own,
@@ -213,12 +226,7 @@ impl RingWriter {
     /// The same of a frame for which there is room anyway, as there mostly is: whether it was put. Else nothing is
     /// done: [`put`](Self::put) it.
     #[inline(always)]
-    pub fn put_at_once(
-        &mut self,
-        to: Seats,
-        length: usize,
-        encode: impl FnOnce(&mut [u8]),
-    ) -> bool {
+    pub fn put_at_once(&mut self, to: Seats, length: usize, encode: impl Fill) -> bool {
         let place = self.place(to, length);
         let takes = self.takes(place, length);
         if takes {
@@ -256,7 +264,7 @@ impl RingWriter {
         (at, before): (u64, u64),
         (to, kind): (Seats, u64),
         length: usize,
-        fill: impl FnOnce(&mut [u8]),
+        fill: impl Fill,
     ) {
         let [low, high] = to.words();
         let bytes = before + length as u64;
@@ -335,7 +343,7 @@ impl RingWriter {
                 LAST_PART
             };
             let place = (self.tail, 0);
-            self.put_record(place, (frame.to, kind), part.len(), |r| {
+            self.put_record(place, (frame.to, kind), part.len(), |r: &mut [u8]| {
                 r.copy_from_slice(part);
             });
             frame.put += part.len();

@@ -10,8 +10,9 @@ use crate::backlog::Backlog;
 use crate::direct::Change;
 use starling_core::{DataPath, FederateHandle, Run};
 use starling_net::{Bundle, Bundling, LinkWriter};
-use starling_ring::{Attachment, RingWriter, Seat, Seats};
+use starling_ring::{Attachment, Fill, RingWriter, Seat, Seats};
 use starling_wire::{DataFrame, Framed, Head, LinkRequest, put_link_request};
+use std::borrow::BorrowMut;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -71,6 +72,16 @@ pub(crate) struct Shared {
     /// Some peer's path may be to be changed.
     unsettled: bool,
     frame_bytes_max: usize,
+}
+
+/// A frame as what fills its place in the ring.
+struct Whole<'f, 'a, V, H>(&'f DataFrame<'a, V, H>);
+
+impl<V: Run, H: BorrowMut<Head>> Fill for Whole<'_, '_, V, H> {
+    #[inline(always)]
+    fn fill(self, mut bytes: &mut [u8]) {
+        self.0.put_into(&mut bytes);
+    }
 }
 
 /// Who reads it.
@@ -198,9 +209,8 @@ impl Shared {
             return;
         }
         let frame = data.frame(&mut self.head);
-        let encode = |mut slot: &mut [u8]| frame.put_into(&mut slot);
         // Behind what waits for room, and where there may be none, it goes another way: this one is short.
-        if !self.waiting.is_empty() || !self.ring.put_at_once(seats, frame.bytes(), encode) {
+        if !self.waiting.is_empty() || !self.ring.put_at_once(seats, frame.bytes(), Whole(&frame)) {
             let apart = *data;
             self.put_with_care(seats, &apart);
         }

@@ -2,6 +2,7 @@
 //! whoever reads it.
 
 use crate::layout::RECORD_HEAD;
+use crate::writer::Fill;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -94,12 +95,12 @@ impl Own {
         head: [u64; 3],
         before: usize,
         length: usize,
-        fill: impl FnOnce(&mut [u8]),
+        fill: impl Fill,
     ) {
         let mut record = Vec::from_iter(head.into_iter().flat_map(u64::to_ne_bytes));
         record.extend(self.0.copy(position + 24, before));
         record.resize(24 + before + length, 0);
-        fill(&mut record[24 + before..]);
+        fill.fill(&mut record[24 + before..]);
         let mut records = self.0.records.borrow_mut();
         let size = records.len();
         for (n, byte) in record.into_iter().enumerate() {

@@ -2,6 +2,7 @@
 //! may see what it was before, as far as the memory model lets it.
 
 use crate::layout::{LENGTH, RECORD_HEAD};
+use crate::writer::Fill;
 use loom::sync::atomic::{AtomicU64, Ordering, fence};
 use loom::sync::{Condvar, Mutex};
 use std::borrow::Cow;
@@ -70,7 +71,7 @@ impl Own {
         head: [u64; 3],
         before: usize,
         length: usize,
-        fill: impl FnOnce(&mut [u8]),
+        fill: impl Fill,
     ) {
         let mut bytes = [0; 8];
         if before > 0 {
@@ -78,7 +79,7 @@ impl Own {
                 bytes[..before].copy_from_slice(there);
             });
         }
-        fill(&mut bytes[before..before + length]);
+        fill.fill(&mut bytes[before..before + length]);
         let words = head.into_iter().chain([u64::from_ne_bytes(bytes)]);
         for (word, n) in words.zip(0..) {
             let to = self.0.record(position + n * 8);
