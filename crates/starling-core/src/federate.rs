@@ -27,7 +27,7 @@ use crate::message::{
 };
 use crate::mom::federate::FederateMom;
 use crate::object::known::{FederateObjects, Instance};
-use crate::object::receive::QueuedObject;
+use crate::object::receive::{QueuedObject, Reflected};
 use crate::object::send::Scratch;
 use crate::ownership::federate::Ownership;
 use crate::saved;
@@ -528,7 +528,7 @@ impl Federate {
     /// The next callback, now delivered.
     pub fn next_callback(&mut self) -> Option<Callback> {
         let mut plain = None;
-        if self.next_plain(&mut plain) {
+        if self.next_plain(&mut plain, &mut Reflected::default()) {
             return plain.map(Into::into);
         }
         while let Some(queued) = self.delivery.next() {
@@ -721,11 +721,11 @@ pub(crate) fn hand_out<S: Sink + ?Sized>(
     true
 }
 
-/// The same for an update or interaction as most are. `path`: that to all of them in receive order, if it is known.
+/// The same for an update or interaction as most are. `path`: that to all of them in receive order, if there is one.
 #[inline(always)]
 pub(crate) fn hand_out_plainly<'a, S: Sink + ?Sized, T: Given>(
     (log, counters): (&mut Replica, &mut Counters),
-    (to, path, anyway): (&'a [FederateHandle], Option<DataPath>, bool),
+    (to, path, anyway): (&'a [FederateHandle], &mut Option<DataPath>, bool),
     data: PlainSent<'a, Listed<'a, T>>,
     send: &mut S,
 ) {
@@ -735,19 +735,20 @@ pub(crate) fn hand_out_plainly<'a, S: Sink + ?Sized, T: Given>(
         return;
     }
     counters.sent += 1;
-    let to_all = if in_time_order {
-        Some(DataPath::Executive)
-    } else {
-        path.or_else(|| log.path_to_all(to))
+    let path = match *path {
+        _ if in_time_order => DataPath::Executive,
+        Some(path) => path,
+        None => {
+            let send = &mut |frame: DataOut<'_>| send.put(frame);
+            // A copy: what is pointed to has to stand in memory.
+            let apart = data;
+            send_apart(log, to, apart.to_sent(), send);
+            // By which ways they go is known since.
+            *path = log.path_to_all(to);
+            return;
+        }
     };
-    if let Some(path) = to_all {
-        send.put_plain(&PlainOut { to, path, data });
-    } else {
-        let send = &mut |frame: DataOut<'_>| send.put(frame);
-        // A copy: what is pointed to has to stand in memory.
-        let apart = data;
-        send_apart(log, to, apart.to_sent(), send);
-    }
+    send.put_plain(&PlainOut { to, path, data });
 }
 
 /// Some of the receivers have links of their own: to the others the executive forwards it.

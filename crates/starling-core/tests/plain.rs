@@ -2,8 +2,10 @@
 
 use crate::common::{Federation, Sent, next_plain};
 use starling_bed::Message;
-use starling_core::message::{Data, DataBody, OwnedData, PlainData};
-use starling_core::{Batch, Callback, DataPath, Lrc, PlainCallback, Values};
+use starling_core::message::{AttributeRegions, Data, DataBody, OwnedData, PlainData};
+use starling_core::{
+    Batch, Callback, DataPath, ExceptionKind, Lrc, PlainCallback, Transportation, Values,
+};
 
 /// What was sent, as it stands in a batch: the tag, then the values.
 fn batch_of(sent: &OwnedData) -> Batch {
@@ -356,4 +358,83 @@ fn where_regions_are_conveyed_nothing_is_called_back_the_short_way() {
         let callback = f.call("B", |f| f.next_callback());
         assert_eq!(conveyed(callback), Some(Vec::new()), "the default region");
     }
+}
+
+#[test]
+fn what_was_found_of_one_instance_holds_only_for_those_that_are_alike() {
+    let mut f = Federation::new("");
+    f.join("A");
+    f.join("B");
+    let (a, b) = (f.class("A"), f.class("A.B"));
+    let list = f.attributes(&["x", "z"]);
+    for (class, list) in [(a, &list[..1]), (b, &list[..])] {
+        f.call("A", |f| f.publish_object_class_attributes(class, list))
+            .unwrap();
+    }
+    f.call("B", |f| {
+        f.subscribe_object_class_attributes(a, &list[..1], true, "")
+    })
+    .unwrap();
+    let values = [(list[0], &b"value"[..]), (list[1], b"other")];
+    let (x, both) = (&values[..1], &values[..]);
+    // The instances, and what is updated of them.
+    let mut updates = Vec::new();
+    for (class, values) in [(a, x); 6].into_iter().chain([(b, x), (b, both)]) {
+        let instance = f.call("A", |f| f.register_object_instance(class, None));
+        let instance = instance.unwrap();
+        f.call("A", |f| f.update_attribute_values(instance, values, b""))
+            .unwrap();
+        updates.push((instance, values));
+    }
+    // The first two are alike, and the last two are of another class.
+    let [best, another, within, gone] = [2, 3, 4, 5].map(|n| updates[n].0);
+    let dimension = f.federate("A").dimension_handle("D").unwrap();
+    let region = f.call("A", |f| f.create_region(&[dimension])).unwrap();
+    let regions = AttributeRegions {
+        attributes: vec![list[0]],
+        regions: vec![region],
+    };
+    f.call("A", |f| {
+        f.request_attribute_transportation_type_change(
+            best,
+            &list[..1],
+            Transportation::BestEffort,
+        )?;
+        f.unconditional_attribute_ownership_divestiture(another, &list[..1], b"")?;
+        f.commit_region_modifications(&[region])?;
+        f.associate_regions_for_updates(within, &[regions])?;
+        f.delete_object_instance(gone, b"")
+    })
+    .unwrap();
+    f.run();
+    f.callbacks("A");
+    let update = |f: &mut Federation, at: usize| {
+        let (instance, values) = updates[at];
+        let federate = f.federate("A");
+        let done = federate.update_attribute_values(instance, values, b"tag");
+        let sent = federate.outbox().take();
+        (done.err().map(|e| e.kind), sent.len(), format!("{sent:?}"))
+    };
+    let mut kinds = Vec::new();
+    for first in 0..updates.len() {
+        for second in 0..updates.len() {
+            update(&mut f, first);
+            let found = update(&mut f, second);
+            // Whatever changes it lets it be found anew.
+            f.federate("A").set_time_us(0);
+            let anew = update(&mut f, second);
+            assert_eq!(found, anew, "{second} after {first}");
+            kinds.push((anew.0, anew.1));
+        }
+    }
+    // Those of the first column.
+    let kinds: Vec<_> = kinds.into_iter().take(updates.len()).collect();
+    use ExceptionKind::{AttributeNotOwned, ObjectInstanceNotKnown};
+    let sent = (None, 1);
+    let others = [
+        (Some(AttributeNotOwned), 0),
+        sent,
+        (Some(ObjectInstanceNotKnown), 0),
+    ];
+    assert_eq!(kinds, [[sent; 3].as_slice(), &others, &[sent; 2]].concat());
 }

@@ -6,21 +6,11 @@
 
 use crate::federate::Sink;
 use crate::federation::save::Stages;
-use crate::message::PlainData;
+use crate::message::{PlainData, TimedData};
 use crate::object::receive::Reflected;
-use crate::object::send::Found;
-use crate::{
-    AttributeHandle, Batch, Federate, Given, InteractionClassHandle, LogicalTime,
-    MessageRetractionHandle, ObjectInstanceHandle, ParameterHandle, PlainCallback,
-};
+use crate::object::send::{LastSent, Sends};
+use crate::{Batch, Federate, Given, LogicalTime, MessageRetractionHandle, PlainCallback};
 use std::ops::{Deref, DerefMut};
-
-/// Something and when it was shown, by [`Member::changes`].
-#[derive(Default)]
-struct Shown<T> {
-    at: u64,
-    what: T,
-}
 
 /// There were no changes before the first.
 const NEVER: u64 = 0;
@@ -29,11 +19,13 @@ pub(super) struct Member {
     federate: Box<Federate>,
     /// How often it was changed otherwise than by sending and delivering what is as most is.
     changes: u64,
-    /// Of the last update and the last interaction that were sent.
-    update: Shown<Found<AttributeHandle>>,
-    interaction: Shown<Found<ParameterHandle>>,
-    /// That what comes is delivered as it comes, and as what the last update was.
-    passed: Shown<Reflected>,
+    sent: LastSent,
+    /// When it was shown, by `changes`, that what waits and what comes is delivered in that order.
+    delivers: u64,
+    /// As what the last update was received that was delivered since then.
+    reflected: Reflected,
+    /// When it was shown that besides nothing waits.
+    straight: u64,
 }
 
 impl Member {
@@ -41,72 +33,40 @@ impl Member {
         Member {
             federate: Box::new(federate),
             changes: NEVER + 1,
-            update: Shown::default(),
-            interaction: Shown::default(),
-            passed: Shown::default(),
+            sent: LastSent::default(),
+            delivers: NEVER,
+            reflected: Reflected::default(),
+            straight: NEVER,
         }
     }
 
-    /// As [`Federate::update_plainly`]; not one whose call is reported or counts for an update rate.
+    /// As [`Federate::send_plainly`]; not what is reported, or what counts for an update rate.
     #[inline(always)]
-    pub(super) fn update_plainly<S: Sink + ?Sized>(
+    pub(super) fn send_plainly<W: Sends, S: Sink + ?Sized>(
         &mut self,
-        instance: ObjectInstanceHandle,
-        values: &[impl Given<Handle = AttributeHandle>],
+        what: W,
+        values: &[impl Given<Handle = W::Handle>],
         tag: &[u8],
         time: Option<LogicalTime>,
         send: &mut S,
     ) -> Option<MessageRetractionHandle> {
-        let Member {
-            federate,
-            changes,
-            update,
-            ..
-        } = self;
-        let run = match update.known(*changes, (true, instance.0), values) {
-            Some(run) => run,
-            None => {
-                update.at = NEVER;
-                if !sends_plainly(federate) {
+        let federate = &mut self.federate;
+        let found = what.last(&mut self.sent);
+        let holds = found.at == self.changes;
+        let run = if holds { found.run_bytes(values) } else { None };
+        let run = match run {
+            Some(run) if found.of == what.key() => run,
+            _ => {
+                found.at = NEVER;
+                if !holds && !sends_plainly(federate) {
                     return None;
                 }
-                let run = federate.find_update(instance, values, &mut update.what)?;
-                update.at = *changes;
+                let run = what.find(federate, values, found, run)?;
+                found.at = self.changes;
                 run
             }
         };
-        federate.send_found(&update.what, (values, run, tag), time, send)
-    }
-
-    /// As [`Federate::send_plainly`]; not one whose call is reported.
-    #[inline(always)]
-    pub(super) fn send_plainly<S: Sink + ?Sized>(
-        &mut self,
-        class: InteractionClassHandle,
-        values: &[impl Given<Handle = ParameterHandle>],
-        tag: &[u8],
-        time: Option<LogicalTime>,
-        send: &mut S,
-    ) -> Option<MessageRetractionHandle> {
-        let Member {
-            federate,
-            changes,
-            interaction,
-            ..
-        } = self;
-        let run = match interaction.known(*changes, (false, class.raw().into()), values) {
-            Some(run) => run,
-            None => {
-                interaction.at = NEVER;
-                if !sends_plainly(federate) {
-                    return None;
-                }
-                let run = federate.find_interaction(class, values, &mut interaction.what)?;
-                interaction.at = *changes;
-                run
-            }
-        };
-        federate.send_found(&interaction.what, (values, run, tag), time, send)
+        federate.send_found((what, found), (values, run, tag), time, send)
     }
 
     /// As [`Federate::pass_plainly`], if nothing is to be done before. `stages`: those that the LRC has seen to.
@@ -118,43 +78,45 @@ impl Member {
         kept: &mut Option<PlainCallback>,
         stages: Stages,
     ) -> bool {
-        let Member {
-            federate,
-            changes,
-            passed,
-            ..
-        } = self;
-        if passed.at != *changes {
-            if !delivers_plainly(federate, stages) || federate.has_queue() {
+        if self.straight != self.changes {
+            if !self.delivers(stages) || self.federate.has_queue() {
                 return false;
             }
-            passed.at = *changes;
-            passed.what.forget();
+            self.straight = self.changes;
         }
-        federate.pass_plainly(data, batch, kept, &mut passed.what)
+        let last = &mut self.reflected;
+        self.federate.pass_plainly(data, batch, kept, last)
+    }
+
+    /// As [`Federate::next_plain`]. `stages`: as there.
+    #[inline(always)]
+    pub(super) fn next_plain(&mut self, kept: &mut Option<PlainCallback>, stages: Stages) -> bool {
+        self.delivers(stages) && self.federate.next_plain(kept, &mut self.reflected)
+    }
+
+    /// Whether what waits and what comes is delivered in that order.
+    #[inline(always)]
+    fn delivers(&mut self, stages: Stages) -> bool {
+        if self.delivers != self.changes {
+            if !delivers_plainly(&self.federate, stages) {
+                return false;
+            }
+            self.delivers = self.changes;
+            self.reflected = Reflected::default();
+        }
+        true
+    }
+
+    /// As [`Federate::receive_timed`]: what waits for its time changes nothing of what was shown.
+    #[inline(always)]
+    pub(super) fn receive_timed(&mut self, data: TimedData<'_>, batch: &Batch) -> bool {
+        self.federate.receive_timed(data, batch)
     }
 
     /// Whether what comes is delivered as it comes.
     #[inline(always)]
     pub(super) fn is_straight(&self, stages: Stages) -> bool {
         delivers_plainly(&self.federate, stages)
-    }
-}
-
-impl<H: Copy + PartialEq> Shown<Found<H>> {
-    /// What the run of these values takes, if what was shown holds for them.
-    #[inline(always)]
-    fn known(
-        &self,
-        changes: u64,
-        what: (bool, u64),
-        values: &[impl Given<Handle = H>],
-    ) -> Option<usize> {
-        if self.at == changes && self.what.what == what {
-            self.what.run_bytes(values)
-        } else {
-            None
-        }
     }
 }
 

@@ -798,13 +798,11 @@ impl<O: Outbox> Lrc<O> {
     /// the one before gives that: it is mostly alike.
     #[inline(always)]
     pub fn next_plain(&mut self, kept: &mut Option<PlainCallback>) -> bool {
-        if !self.is_straight() {
-            return false;
-        }
-        let Life::Joined(federate) = &mut self.life else {
+        let delivers = self.delivers();
+        let Life::Joined(member) = &mut self.life else {
             return false;
         };
-        let is_next = federate.next_plain(kept);
+        let is_next = delivers && member.next_plain(kept, self.stages);
         if is_next {
             self.calls.callback = kept.as_ref().map(PlainCallback::name);
         }

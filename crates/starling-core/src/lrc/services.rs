@@ -40,7 +40,7 @@ impl<O: Outbox> Lrc<O> {
         time: Option<LogicalTime>,
     ) -> Option<MessageRetractionHandle> {
         let (member, mut out) = self.plainly(Service::UpdateAttributeValues)?;
-        member.update_plainly(instance, values, tag, time, &mut out)
+        member.send_plainly(instance, values, tag, time, &mut out)
     }
 
     /// [`Lrc::send_interaction`], or with a time [`Lrc::send_interaction_at`], as most are. None, and nothing is

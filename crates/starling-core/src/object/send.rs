@@ -50,14 +50,16 @@ impl Scratch {
 /// What was found of an update or interaction as most are. It holds for others of the same instance or class with the same
 /// attributes or parameters, until anything else is done with the federate than to send and to deliver such messages.
 pub(crate) struct Found<H> {
-    /// Whether it is an update, and of which instance or interaction class.
-    pub(crate) what: (bool, u64),
+    /// When it was found, as whoever keeps it counts; 0: it does not hold.
+    pub(crate) at: u64,
+    /// The number of the instance or of the interaction class.
+    pub(crate) of: u64,
     class: u32,
     plan: Arc<Plan<H>>,
     transportation: Transportation,
     /// None: not all of its attributes have the same.
     order: Option<Order>,
-    /// By which path it goes to all of its receivers in receive order; none: that is to be seen each time.
+    /// By which path it goes to all of its receivers in receive order; none: by none for all, or that is not known yet.
     path: Option<DataPath>,
     /// How many bytes values and tag may take.
     most: usize,
@@ -67,7 +69,8 @@ impl<H> Default for Found<H> {
     /// Of nothing.
     fn default() -> Self {
         Found {
-            what: (false, u64::MAX),
+            at: 0,
+            of: u64::MAX,
             class: 0,
             plan: Arc::default(),
             transportation: Transportation::Reliable,
@@ -75,6 +78,111 @@ impl<H> Default for Found<H> {
             path: None,
             most: 0,
         }
+    }
+}
+
+/// What was found of the last update and the last interaction that were sent.
+#[derive(Default)]
+pub(crate) struct LastSent {
+    update: Found<AttributeHandle>,
+    interaction: Found<ParameterHandle>,
+}
+
+/// Of what something is sent as most is: an instance, of which that is an update, or an interaction class.
+pub(crate) trait Sends: Copy {
+    /// Of its attributes or parameters.
+    type Handle: Copy + PartialEq;
+
+    /// Whether it is an instance.
+    const IS_UPDATED: bool;
+
+    /// As [`Found::of`].
+    fn key(self) -> u64;
+
+    /// The last one of its kind.
+    fn last(self, of: &mut LastSent) -> &mut Found<Self::Handle>;
+
+    /// Finds what holds of one as most are, and what the run of its values takes. None: it is another, or something
+    /// is wrong with it. `run`: what that takes if what was found of the one before still holds, and is of such values.
+    fn find(
+        self,
+        federate: &mut Federate,
+        values: &[impl Given<Handle = Self::Handle>],
+        found: &mut Found<Self::Handle>,
+        run: Option<usize>,
+    ) -> Option<usize>;
+}
+
+/// Update Attribute Values: of one's own reliable attributes of one order, without regions, and not the first of the instance.
+impl Sends for ObjectInstanceHandle {
+    type Handle = AttributeHandle;
+
+    const IS_UPDATED: bool = true;
+
+    #[inline(always)]
+    fn key(self) -> u64 {
+        self.0
+    }
+
+    #[inline(always)]
+    fn last(self, of: &mut LastSent) -> &mut Found<AttributeHandle> {
+        &mut of.update
+    }
+
+    // Functions of their own: what most messages need has enough in hand.
+    #[inline(never)]
+    fn find(
+        self,
+        federate: &mut Federate,
+        values: &[impl Given<Handle = AttributeHandle>],
+        found: &mut Found<AttributeHandle>,
+        run: Option<usize>,
+    ) -> Option<usize> {
+        let known = federate.objects.get(self)?;
+        let owned = known.owned_slots.filter(|_| known.is_updated())?;
+        if values.is_empty() || federate.regions.are_associated(self) {
+            return None;
+        }
+        let class = known.registered_class;
+        let run = match run {
+            // Most federates update the same of several instances of a class.
+            Some(run) if found.class == class.raw() => run,
+            _ => federate.find_update(class, values, found)?,
+        };
+        if found.plan.bits & !owned.reliable != 0 {
+            return None;
+        }
+        found.of = self.key();
+        found.order = one_order(found.plan.bits, owned.timely);
+        Some(run)
+    }
+}
+
+/// Send Interaction, but for those that are for the RTI, too.
+impl Sends for InteractionClassHandle {
+    type Handle = ParameterHandle;
+
+    const IS_UPDATED: bool = false;
+
+    #[inline(always)]
+    fn key(self) -> u64 {
+        self.raw().into()
+    }
+
+    #[inline(always)]
+    fn last(self, of: &mut LastSent) -> &mut Found<ParameterHandle> {
+        &mut of.interaction
+    }
+
+    #[inline(never)]
+    fn find(
+        self,
+        federate: &mut Federate,
+        values: &[impl Given<Handle = ParameterHandle>],
+        found: &mut Found<ParameterHandle>,
+        _: Option<usize>,
+    ) -> Option<usize> {
+        federate.find_interaction(self, values, found)
     }
 }
 
@@ -115,7 +223,7 @@ impl Federate {
         send: &mut S,
     ) -> Result<(), Exception> {
         if self
-            .update_plainly(instance, values, tag, None, send)
+            .send_plainly(instance, values, tag, None, send)
             .is_none()
         {
             let send = &mut |frame: DataOut<'_>| send.put(frame);
@@ -125,39 +233,31 @@ impl Federate {
         Ok(())
     }
 
-    /// An update as most are: of one's own reliable attributes of one order, without regions, and not the first of its
-    /// instance; with a time, or in receive order. What it may be retracted by. None, and nothing is done: it is another,
-    /// or something is wrong with it.
+    /// An update or interaction as most are: with nothing wrong; with a time, or in receive order. What it may be retracted
+    /// by. None, and nothing is done: it is another.
     #[inline(always)]
-    pub(crate) fn update_plainly<S: Sink + ?Sized>(
+    pub(crate) fn send_plainly<W: Sends, S: Sink + ?Sized>(
         &mut self,
-        instance: ObjectInstanceHandle,
-        values: &[impl Given<Handle = AttributeHandle>],
+        what: W,
+        values: &[impl Given<Handle = W::Handle>],
         tag: &[u8],
         time: Option<LogicalTime>,
         send: &mut S,
     ) -> Option<MessageRetractionHandle> {
         let mut found = Found::default();
-        let run = self.find_update(instance, values, &mut found)?;
-        self.send_found(&found, (values, run, tag), time, send)
+        let run = what.find(self, values, &mut found, None)?;
+        self.send_found((what, &mut found), (values, run, tag), time, send)
     }
 
-    /// Finds what holds of an update as most are, and what the run of its values takes. None: it is another, or something
-    /// is wrong with it.
-    #[inline(always)]
-    pub(crate) fn find_update(
+    /// Finds what holds of an update as most are of whatever instance of a class, and what the run of its values takes.
+    #[inline(never)]
+    fn find_update(
         &mut self,
-        instance: ObjectInstanceHandle,
+        class: ObjectClassHandle,
         values: &[impl Given<Handle = AttributeHandle>],
         found: &mut Found<AttributeHandle>,
     ) -> Option<usize> {
-        let most = self.room()?;
-        let known = self.objects.get(instance)?;
-        let owned = known.owned_slots.filter(|_| known.is_updated())?;
-        if values.is_empty() || self.regions.are_associated(instance) {
-            return None;
-        }
-        let class = known.registered_class;
+        found.most = self.room()?;
         let (plan, run) = match self.declarations.planned_update(class, values) {
             Some(planned) => planned,
             None => {
@@ -166,24 +266,18 @@ impl Federate {
                     .plan_update(&self.model, applied, class, values)?
             }
         };
-        if plan.bits & !owned.reliable != 0 {
-            return None;
-        }
         found.note(plan);
-        found.what = (true, instance.0);
         found.class = class.raw();
         found.transportation = Transportation::Reliable;
-        found.order = one_order(plan.bits, owned.timely);
         found.path = self.log.path_to_all(&plan.to);
-        found.most = most;
         Some(run)
     }
 
     /// Sends one of which this was found. None, and nothing is done: it is too large, or its time is not to be used.
     #[inline(always)]
-    pub(crate) fn send_found<S: Sink + ?Sized, T: Given>(
+    pub(crate) fn send_found<W: Sends, S: Sink + ?Sized, T: Given<Handle = W::Handle>>(
         &mut self,
-        found: &Found<T::Handle>,
+        (what, found): (W, &mut Found<W::Handle>),
         (values, run, tag): (&[T], usize, &[u8]),
         time: Option<LogicalTime>,
         send: &mut S,
@@ -199,10 +293,9 @@ impl Federate {
                 Some(self.time.stamp(time, order))
             }
         };
-        let (is_update, _) = found.what;
         let transportation = found.transportation;
         if self.mom.tally.is_on() {
-            if is_update {
+            if W::IS_UPDATED {
                 let class = ObjectClassHandle::from_raw(found.class);
                 self.mom.tally.updated(class, transportation);
                 self.mom.tally.update_called();
@@ -216,10 +309,11 @@ impl Federate {
             }
         }
         let list = Listed::of_bytes(&found.plan.slots, values, run);
-        let plain = self.log.plain_frame(found.what, transportation, tag, list);
+        let of = (W::IS_UPDATED, what.key());
+        let plain = self.log.plain_frame(of, transportation, tag, list);
         let anyway = self.model.switches().delay_subscription_evaluation;
         let by = (&mut self.log, &mut self.counters);
-        let to = (&found.plan.to[..], found.path, anyway);
+        let to = (&found.plan.to[..], &mut found.path, anyway);
         hand_out_plainly(by, to, PlainSent { plain, stamp }, send);
         Some(
             stamp
@@ -238,7 +332,7 @@ impl Federate {
         time: LogicalTime,
         send: &mut dyn FnMut(DataOut<'_>),
     ) -> Result<MessageRetractionHandle, Exception> {
-        if let Some(sent) = self.update_plainly(instance, values, tag, Some(time), send) {
+        if let Some(sent) = self.send_plainly(instance, values, tag, Some(time), send) {
             return Ok(sent);
         }
         let known = self.known(instance)?;
@@ -501,25 +595,9 @@ impl Federate {
         self.send(class, values, tag, None, send)
     }
 
-    /// An interaction as most are: with nothing wrong, and nothing to the RTI; with a time, or in receive order. What
-    /// it may be retracted by. None, and nothing is done: it is another.
+    /// As [`Self::find_update`], of an interaction.
     #[inline(always)]
-    pub(crate) fn send_plainly<S: Sink + ?Sized>(
-        &mut self,
-        class: InteractionClassHandle,
-        values: &[impl Given<Handle = ParameterHandle>],
-        tag: &[u8],
-        time: Option<LogicalTime>,
-        send: &mut S,
-    ) -> Option<MessageRetractionHandle> {
-        let mut found = Found::default();
-        let run = self.find_interaction(class, values, &mut found)?;
-        self.send_found(&found, (values, run, tag), time, send)
-    }
-
-    /// As [`Self::find_update`].
-    #[inline(always)]
-    pub(crate) fn find_interaction(
+    fn find_interaction(
         &mut self,
         class: InteractionClassHandle,
         values: &[impl Given<Handle = ParameterHandle>],
@@ -544,7 +622,7 @@ impl Federate {
             return None;
         }
         found.note(plan);
-        found.what = (false, class.raw().into());
+        found.of = class.key();
         found.class = class.raw();
         found.transportation = transportation;
         found.order = Some(self.time.class_order(class).unwrap_or(known.order));

@@ -39,7 +39,8 @@ pub(super) enum ReceivedPlainly<'a> {
 pub(crate) struct Reflected {
     instance: ObjectInstanceHandle,
     class: ObjectClassHandle,
-    handles: SlotMap<AttributeHandle>,
+    /// None: there was none.
+    handles: Option<SlotMap<AttributeHandle>>,
     from: LogIndex,
 }
 
@@ -47,35 +48,27 @@ impl Default for Reflected {
     /// Of none.
     fn default() -> Self {
         Reflected {
-            instance: Self::NONE,
+            instance: ObjectInstanceHandle(0),
             class: ObjectClassHandle::from_raw(0),
-            handles: Arc::default(),
+            handles: None,
             from: LogIndex::default(),
         }
     }
 }
 
 impl Reflected {
-    /// No instance's.
-    const NONE: ObjectInstanceHandle = ObjectInstanceHandle(u64::MAX);
-
-    /// It is that of none.
-    #[inline]
-    pub(crate) fn forget(&mut self) {
-        self.instance = Self::NONE;
-    }
-
     /// As what this is received, if it is of that instance and something of it is.
     #[inline(always)]
-    fn received(&self, data: &PlainData<'_>) -> Option<ReceivedPlainly<'_>> {
+    pub(super) fn received(&self, data: &PlainData<'_>) -> Option<ReceivedPlainly<'_>> {
         let Reflected {
             instance,
             class,
             ref handles,
             from,
         } = *self;
+        let handles = handles.as_ref()?;
         let holds = data.is_update && data.what == instance.0 && from <= data.after.index;
-        let holds = holds && instance != Self::NONE && data.values.has_any(handles);
+        let holds = holds && data.values.has_any(handles);
         holds.then_some(ReceivedPlainly::Update {
             instance,
             class,
@@ -85,7 +78,7 @@ impl Reflected {
     }
 
     #[inline(always)]
-    fn note(&mut self, received: &ReceivedPlainly<'_>) {
+    pub(super) fn note(&mut self, received: &ReceivedPlainly<'_>) {
         if let ReceivedPlainly::Update {
             instance,
             class,
@@ -95,8 +88,8 @@ impl Reflected {
         {
             (self.instance, self.class, self.from) = (instance, class, from);
             // Mostly they are those of the one before.
-            if !Arc::ptr_eq(&self.handles, handles) {
-                self.handles = Arc::clone(handles);
+            if !matches!(&self.handles, Some(before) if Arc::ptr_eq(before, handles)) {
+                self.handles = Some(Arc::clone(handles));
             }
         }
     }
@@ -160,14 +153,18 @@ impl Federate {
     }
 
     /// Makes of `kept` the next callback, now delivered, if it is one as most are: data of which is known already as what
-    /// it is received. False, and nothing is done: it is another.
+    /// it is received. False, and nothing is done: it is another. `last`: as of [`Self::pass_plainly`].
     #[inline(always)]
-    pub fn next_plain(&mut self, kept: &mut Option<PlainCallback>) -> bool {
+    pub(crate) fn next_plain(
+        &mut self,
+        kept: &mut Option<PlainCallback>,
+        last: &mut Reflected,
+    ) -> bool {
         if self.mom.conveys_regions() {
             return false;
         }
         let Some(plain) = self.delivery.first_plain() else {
-            return self.next_timed(kept);
+            return self.next_timed(kept, last);
         };
         let data = PlainData {
             sender: plain.sender,

@@ -2,7 +2,7 @@
 //! time is released, and then delivered as [`super::plain`] does. What may be asked back, as what a flush or the end of
 //! constraint hands over early, goes the long way.
 
-use super::plain::{call_back, received_plainly};
+use super::plain::{Reflected, call_back, received_plainly};
 use crate::callback::{PlainCallback, PlainPart};
 use crate::content::{Piece, Place};
 use crate::delivery::Timed;
@@ -48,7 +48,11 @@ impl Federate {
 
     /// The next callback, if it is of such data: as [`Federate::next_plain`].
     #[inline(always)]
-    pub(super) fn next_timed(&mut self, kept: &mut Option<PlainCallback>) -> bool {
+    pub(super) fn next_timed(
+        &mut self,
+        kept: &mut Option<PlainCallback>,
+        last: &mut Reflected,
+    ) -> bool {
         let Some(timed) = self.delivery.first_timed() else {
             return false;
         };
@@ -77,8 +81,16 @@ impl Federate {
             tag: &[],
             values: timed.piece.values(),
         };
-        let Some(received) = received_plainly(&self.objects, &self.declarations, &data) else {
-            return false;
+        let received = match last.received(&data) {
+            Some(received) => received,
+            None => {
+                let found = received_plainly(&self.objects, &self.declarations, &data);
+                let Some(received) = found else {
+                    return false;
+                };
+                last.note(&received);
+                received
+            }
         };
         let part = PlainPart {
             batch: &timed.piece.batch,
