@@ -6,11 +6,24 @@
 #include <RTI/Exception.h>
 #include <RTI/LogicalTime.h>
 #include <RTI/LogicalTimeInterval.h>
+#include <RTI/time/HLAfloat64Time.h>
+#include <RTI/time/HLAinteger64Time.h>
+#include <cstring>
 #include <memory>
 
 namespace starling {
 
 using namespace rti1516e;
+
+/// Of a time of the C ABI.
+enum TimeKind : uint32_t { integer64 = 0, float64 = 1, none = 2, foreign = 3 };
+
+inline Integer64 whole(StarlingTime const &time) { return static_cast<Integer64>(time.bits); }
+inline double floating(StarlingTime const &time) {
+    double value;
+    std::memcpy(&value, &time.bits, sizeof value);
+    return value;
+}
 
 /// A time of neither type becomes one that the C ABI refuses.
 StarlingTime timeOf(LogicalTime const &time);
@@ -30,14 +43,21 @@ template <class Time> void give(Time &out, Time const &made) {
     }
 }
 
-/// A time that is set for each callback: no allocation while the same type comes.
+/// A time that is set for each callback: no allocation.
 class ReusedTime {
 public:
-    LogicalTime const &set(StarlingTime const &time);
+    LogicalTime const &set(StarlingTime const &time) {
+        if (time.kind == integer64) {
+            whole_.setTime(whole(time));
+            return whole_;
+        }
+        floating_.setTime(floating(time));
+        return floating_;
+    }
 
 private:
-    std::unique_ptr<LogicalTime> time_;
-    uint32_t kind_ = 0;
+    HLAinteger64Time whole_;
+    HLAfloat64Time floating_;
 };
 
 }

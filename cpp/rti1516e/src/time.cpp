@@ -5,27 +5,17 @@
 
 #include <RTI/RTI1516fedTime.h>
 
-#include <cstring>
 #include <typeinfo>
 
 namespace starling {
 
 namespace {
 
-enum Kind : uint32_t { integer64 = 0, float64 = 1, none = 2, foreign = 3 };
-
 StarlingTime of(Integer64 value) { return {integer64, static_cast<uint64_t>(value)}; }
 StarlingTime of(double value) {
     StarlingTime time = {float64, 0};
     std::memcpy(&time.bits, &value, sizeof value);
     return time;
-}
-
-Integer64 whole(StarlingTime const &time) { return static_cast<Integer64>(time.bits); }
-double floating(StarlingTime const &time) {
-    double value;
-    std::memcpy(&value, &time.bits, sizeof value);
-    return value;
 }
 
 }
@@ -56,18 +46,6 @@ std::unique_ptr<LogicalTime> madeTime(StarlingTime const &time) {
     if (time.kind == integer64)
         return std::unique_ptr<LogicalTime>(new HLAinteger64Time(whole(time)));
     return std::unique_ptr<LogicalTime>(new HLAfloat64Time(floating(time)));
-}
-
-LogicalTime const &ReusedTime::set(StarlingTime const &time) {
-    if (!time_ || kind_ != time.kind) {
-        time_ = madeTime(time);
-        kind_ = time.kind;
-    } else if (kind_ == integer64) {
-        static_cast<HLAinteger64Time &>(*time_).setTime(whole(time));
-    } else {
-        static_cast<HLAfloat64Time &>(*time_).setTime(floating(time));
-    }
-    return *time_;
 }
 
 std::unique_ptr<LogicalTimeInterval> madeInterval(StarlingTime const &interval) {

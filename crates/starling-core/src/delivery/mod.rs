@@ -262,6 +262,12 @@ impl Delivery {
         while let Some(mut messages) = self.in_time_order.take_first(up_to) {
             let mut bytes = 0;
             for queued in &mut messages {
+                // Of these there may be many.
+                if let Queued::Timed(timed) = queued {
+                    bytes += timed.bytes();
+                    timed.order = received;
+                    continue;
+                }
                 bytes += queued.bytes();
                 queued.set_received_order(received);
                 if let Queued::Object(QueuedObject::Remove { instance, .. }) = queued {

@@ -222,6 +222,16 @@ impl FederateTime {
         Stamp { time, retraction }
     }
 
+    /// The message of this number may be retracted, if not too many may.
+    #[inline(never)]
+    fn note_retractable(&mut self, time: LogicalTime, number: u64) {
+        if self.sent.len() < SENT_MAX {
+            let deletes = None;
+            self.sent.insert(number, Sent { time, deletes });
+            self.sent_by_time.insert((time, number));
+        }
+    }
+
     fn withholds(&self) -> bool {
         self.constraint == Constraint::On && !self.asynchronous && self.clock.advance().is_none()
     }
@@ -605,17 +615,15 @@ impl Federate {
     }
 
     /// A message with this stamp is sent, all checks being done; its handle.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn note_stamp(&mut self, stamp: Stamp) -> MessageRetractionHandle {
         let Stamp { time, retraction } = stamp;
         let Some(number) = retraction else {
             return MessageRetractionHandle::default();
         };
         self.time.last_number = number;
-        if self.time.clock.lets_retract(time) && self.time.sent.len() < SENT_MAX {
-            let deletes = None;
-            self.time.sent.insert(number, Sent { time, deletes });
-            self.time.sent_by_time.insert((time, number));
+        if self.time.clock.lets_retract(time) {
+            self.time.note_retractable(time, number);
         }
         MessageRetractionHandle::new(self.me, number)
     }

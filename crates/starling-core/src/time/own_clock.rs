@@ -50,7 +50,7 @@ impl OwnClock {
     }
 
     /// Whether a time stamp that may be used lies beyond what is promised: then its message may be retracted.
-    #[inline]
+    #[inline(always)]
     pub(super) fn lets_retract(&self, stamp: LogicalTime) -> bool {
         match self.found {
             Some((found, beyond)) if found == stamp => beyond,
