@@ -28,7 +28,7 @@ struct Options {
     unsigned timeout = 0;
     std::uint64_t bytes = 0, warmUp = 0, count = 0, updates = 0, values = 1, receivers = 0;
     std::uint64_t laps = 0, spreadMs = 0, seed = 0, pauseMs = 0, stay = 0;
-    std::uint64_t me = 0, federates = 0, instances = 0, messages = 0, steps = 0, regulating = 0,
+    std::uint64_t me = 0, federates = 0, instances = 1, messages = 0, steps = 0, regulating = 0,
                   constrained = 0;
     std::uint64_t rate = 0, ms = 0, classes = 0, burst = 0;
     bool interaction = false, anew = false, best = false, random = false, clocked = false,

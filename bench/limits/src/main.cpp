@@ -32,6 +32,7 @@ void streams(CLI::App *role, limits::Options &given) {
     role->add_option("--values", given.values)->check(CLI::Range(1, 5));
     role->add_option("--interaction", given.interaction);
     role->add_option("--anew", given.anew);
+    role->add_option("--instances", given.instances)->check(CLI::Range(1, 100000));
 }
 
 /// What flows: of how many instances, classes and attributes. A value holds a number and a time.

@@ -6,7 +6,7 @@
 //
 // What is streamed is an update of one attribute, or with `--values` of the class Five (at most
 // that many), or with `--interaction 1` an interaction of its namesake; `--anew 1` makes its map
-// anew each time.
+// anew each time, `--instances` updates so many in turn.
 #include "federate.hpp"
 
 #include <algorithm>
@@ -117,7 +117,9 @@ public:
         parameters_.make(what.parameters, options.bytes, anew);
         rti->publishObjectClassAttributes(there.handle, there.attributes);
         rti->publishObjectClassAttributes(what.class_, what.attributeSet());
-        instance_ = rti->registerObjectInstance(what.class_);
+        for (std::uint64_t n = options.instances; n > 0; --n)
+            instances_.push_back(rti->registerObjectInstance(what.class_));
+        instance_ = instances_.begin();
         // For what receivers ask for.
         if (what.class_ != there.handle)
             rti->registerObjectInstance(there.handle);
@@ -162,15 +164,19 @@ private:
     }
 
     void send(VariableLengthData const &tag) {
-        if (interactions_)
+        if (interactions_) {
             rti->sendInteraction(interaction_, parameters_.numbered(++sent_), tag);
-        else
-            rti->updateAttributeValues(instance_, attributes_.numbered(++sent_), tag);
+            return;
+        }
+        rti->updateAttributeValues(*instance_, attributes_.numbered(++sent_), tag);
+        if (++instance_ == instances_.end())
+            instance_ = instances_.begin();
     }
 
     Values<AttributeHandle> attributes_;
     Values<ParameterHandle> parameters_;
-    ObjectInstanceHandle instance_;
+    std::vector<ObjectInstanceHandle> instances_;
+    std::vector<ObjectInstanceHandle>::const_iterator instance_;
     InteractionClassHandle interaction_;
     bool interactions_ = false;
     std::vector<VariableLengthData> wanted_;
