@@ -309,10 +309,10 @@ impl Run {
     fn judged(&mut self, me: FederateHandle, time: i64) {
         let own = self.own.get_mut(&me).expect("callbacks come to the living");
         let sent = &self.sent;
-        let due = own
-            .owed
-            .extract_if(.., |id, _| sent[id].stamp <= Some(time));
-        let due: Vec<_> = due.collect();
+        let (due, later): (BTreeMap<_, _>, _) = std::mem::take(&mut own.owed)
+            .into_iter()
+            .partition(|(id, _)| sent[id].stamp <= Some(time));
+        own.owed = later;
         let kind = own.view.request.map(|(kind, _)| kind);
         if kind == Some(Kind::Fqr) {
             // What else there was is judged, too, as far as the executive had it.
