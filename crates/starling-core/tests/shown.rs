@@ -2,7 +2,7 @@
 
 use crate::common::{Federation, Sent};
 use starling_bed::Message;
-use starling_core::message::{AttributeRegions, OwnedData, ResignAction};
+use starling_core::message::{After, AttributeRegions, LogIndex, OwnedData, ResignAction};
 use starling_core::{
     AttributeHandle, Callback, ExceptionKind, Lrc, ObjectClassHandle, ObjectInstanceHandle,
     PlainCallback, Transportation, Values,
@@ -206,7 +206,8 @@ fn what_an_update_has_shown_ends_with_whatever_changes_it() {
 /// The same at who is called back: B, where frames were read.
 #[test]
 fn what_a_callback_has_shown_ends_with_whatever_changes_it() {
-    let passed = |stream: &mut Stream| {
+    // As of one whose sender had applied the log up to there.
+    let passed_at = |stream: &mut Stream, applied: Option<LogIndex>| {
         let (instance, values) = (stream.instance, [(stream.x, &b"value"[..])]);
         let sent = stream
             .f
@@ -222,6 +223,10 @@ fn what_a_callback_has_shown_ends_with_whatever_changes_it() {
         let here = starling_core::message::PlainData {
             tag: &batch.bytes()[..0],
             values: Values::parse(batch.bytes()).unwrap(),
+            after: After {
+                index: applied.unwrap_or(plain.after.index),
+                ..plain.after
+            },
             ..plain
         };
         let passed = stream
@@ -230,6 +235,7 @@ fn what_a_callback_has_shown_ends_with_whatever_changes_it() {
         assert_eq!(passed, kept.is_some());
         kept.map(Callback::from)
     };
+    let passed = |stream: &mut Stream| passed_at(stream, None);
     let mut stream = Stream::new(3);
     let (class, x, instance) = (stream.class, stream.x, stream.instance);
     for _ in 0..3 {
@@ -247,6 +253,9 @@ fn what_a_callback_has_shown_ends_with_whatever_changes_it() {
     assert_eq!(passed(&mut stream), None, "it is not known there");
 
     let mut stream = Stream::new(3);
+    assert!(passed(&mut stream).is_some());
+    let early = passed_at(&mut stream, Some(LogIndex(1)));
+    assert_eq!(early, None, "its sender had not applied the subscription");
     assert!(passed(&mut stream).is_some());
     let unsubscribed = stream
         .f
