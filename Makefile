@@ -135,6 +135,8 @@ leaks: cpp
 SANITIZED_CPP := ^(callback|encoding|federation|handle|lifecycle|ownership|c_abi)_test$$|^conformance-(immediate-threads|evoked-processes)$$
 .PHONY: sanitize-threads
 sanitize-threads: export RUSTC_BOOTSTRAP := 1
+# The standard library's lock around what prints backtraces is among what is not seen.
+sanitize-threads: export RUST_BACKTRACE := 0
 sanitize-threads: export CARGO_PROFILE_DEV_DEBUG := line-tables-only
 sanitize-threads: export RUSTFLAGS := -Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer
 sanitize-threads: export TSAN_OPTIONS := suppressions=$(abspath scripts/tsan.supp)
