@@ -17,13 +17,14 @@ import typer
 from rich.console import Console
 
 from ...attempt import signals
+from ...beside import losses, show, spread
 from ...console import console_for, guarded
 from ...errors import OK, USAGE, BenchError
 from ...identity import Run
 from ...store import Store
 from ...study import Columns, Study
 from . import runs
-from .figures import figures, losses, per_federate, show, spread, time_figures
+from .figures import figures, per_federate, time_figures
 
 
 class Limits(Study):

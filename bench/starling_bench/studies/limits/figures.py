@@ -1,41 +1,11 @@
-"""The figures: Starling's and the raw limit's, over the rounds."""
+"""The figures: Starling's and the raw limit's."""
 
 import statistics
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-
+from ...beside import Figure, spread
 from . import runs
 from .runs import Bench
-
-
-@dataclass
-class Figure:
-    """A figure of Starling and its raw limit, over the rounds."""
-
-    name: str
-    raw_name: str
-    unit: str
-    key: str
-    target: str
-    met: Callable[[float], bool] | None
-    run: Callable[[], Awaitable[dict]]
-    run_raw: Callable[[], Awaitable[dict]]
-    scale: float = 1.0
-    one_cpu: bool = False
-    #: Of the raw run, where it is another one.
-    key_raw: str = ""
-    #: What is sent may be lost; the share of it, here and there.
-    lossy: bool = False
-    lost: list[tuple[float, float]] = field(default_factory=list)
-    ours: list[float] = field(default_factory=list)
-    theirs: list[float] = field(default_factory=list)
-
-    def ratios(self) -> list[float]:
-        return [a / b for a, b in zip(self.ours, self.theirs, strict=True)]
 
 
 def figures(bench: Bench, earlier: Bench | None, trips: int, updates: int) -> list[Figure]:
@@ -252,37 +222,3 @@ def per_federate(measured: list[Figure]) -> list[str]:
                 f"(target <= 1.2: {met}); plain ends x {spread(raw, '.2f')}"
             )
     return lines
-
-
-def losses(measured: list[Figure]) -> list[str]:
-    """How much of best effort did not come: a line for each figure of it."""
-    lines = []
-    for f in (f for f in measured if f.lost):
-        ours, theirs = zip(*f.lost, strict=True)
-        lines.append(
-            f"{f.name}: {spread(ours, '.1%')} of the updates were lost; {f.raw_name}: "
-            f"{spread(theirs, '.1%')}"
-        )
-    return lines
-
-
-def show(console: Console, measured: list[Figure], rounds: int) -> None:
-    """Medians with the whole range, and the ratio within each round."""
-    table = Table(box=box.SIMPLE, title=f"100 bytes, {rounds} rounds: median [range]")
-    for column in ("figure", "unit", "Starling", "limit", "raw", "ratio", "target", ""):
-        left = column in ("figure", "unit", "limit")
-        table.add_column(column, justify="left" if left else "right")
-    for f in measured:
-        ratio = statistics.median(f.ratios())
-        table.add_row(
-            f.name, f.unit, spread(f.ours), f.raw_name, spread(f.theirs),
-            f"x {spread(f.ratios(), '.2f')}", f.target,
-            "" if f.met is None else "met" if f.met(ratio) else "missed",
-        )  # fmt: skip
-    console.print(table)
-
-
-def spread(values: Sequence[float], form: str = "") -> str:
-    """Median and range."""
-    form = form or (".0f" if statistics.median(values) >= 100 else ".1f")
-    return f"{statistics.median(values):{form}} [{min(values):{form}}..{max(values):{form}}]"
