@@ -36,6 +36,12 @@ def test_nothing_is_waited_for_that_came_with_the_flush():
     assert said["waits"] == 0
 
 
+def test_what_is_back_before_it_has_left_leaves_none_unsent():
+    said = play("back while it is sent")
+    (part,) = said["parts"]
+    assert (said["sent"], part["sent"], part["received"]) == (100, 100, 100)
+
+
 @pytest.mark.parametrize(
     "script, most",
     [("ten instances, V1", 1), ("ten instances, V3", 1), ("ten instances, four under way", 4)],

@@ -484,7 +484,8 @@ void InnerLoop::send() {
                                    : queue(item, end, now, std::false_type());
                 item = end;
                 bool const full = limited && outstanding_ >= test_.outstandingMax;
-                if (pending < together && !full) break;
+                // What came back while it was queued makes room for more.
+                if (pending < together && !full) continue;
                 flush();
                 if (!silent_) continue;
                 role.result.sent -= left;

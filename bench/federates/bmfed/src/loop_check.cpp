@@ -116,6 +116,25 @@ Json backAtOnce(int instances, int loop, std::uint64_t underWay = 1) {
     return {{"parts", parts}, {"waits", play.endpoint.waits}, {"most", most}};
 }
 
+// The same of ten instances, one under way, each of which is back before the call that sends it has
+// returned, as may be where callbacks are immediate; how many were sent.
+Json backWhileSent() {
+    Play play;
+    play.test.kind = bmfed::TestKind::rtol;
+    play.test.updates = 100;
+    play.test.outstandingMax = 1;
+    play.test.instances = 10;
+    play.test.loopVersion = 4;
+    play.test.pairs = {{"c", "a", {}}};
+    int sent = 0;
+    play.endpoint.onSend = [&](std::uint64_t stamp) {
+        ++sent;
+        play.endpoint.give(0, stamp);
+    };
+    Json const parts = play.run();
+    return {{"parts", parts}, {"sent", sent}};
+}
+
 // Federate "c" receives reliable data of which each tenth is lost; each third comes twice, some at
 // once and some at the end.
 Json doubledAndLost() {
@@ -372,6 +391,7 @@ int main(int argc, char** argv) {
         {"ten instances, V1", [] { return backAtOnce(10, 1); }},
         {"ten instances, V3", [] { return backAtOnce(10, 3); }},
         {"ten instances, four under way", [] { return backAtOnce(10, 3, 4); }},
+        {"back while it is sent", backWhileSent},
         {"doubled and lost", doubledAndLost},
         {"comes while sending", comesWhileSending},
         {"comes with an answer", comesWithAnAnswer},
