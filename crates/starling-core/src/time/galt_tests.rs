@@ -744,16 +744,38 @@ fn a_grant_does_not_look_at_all_federates() {
     }
 }
 
+/// So many federates, all of which regulate with that lookahead.
+fn regulating(federates: u32, lookahead: i64) -> Run {
+    let mut run = Run::new(TimeType::Integer64, federates as usize);
+    let lookahead = run.interval(lookahead);
+    for f in (1..=federates).map(FederateHandle) {
+        run.times.enable_regulation(f, lookahead);
+    }
+    while run.times.settle().is_some() {}
+    run
+}
+
+/// The same, and all are constrained.
+fn regulating_and_constrained(federates: u32, lookahead: i64) -> Run {
+    let mut run = regulating(federates, lookahead);
+    for f in (1..=federates).map(FederateHandle) {
+        run.times.enable_constrained(f);
+    }
+    while run.times.settle().is_some() {}
+    run
+}
+
+/// For ten times as many federates so many times as many looks, and hardly more.
+fn grow_no_faster(looks: impl Fn(u32) -> u64) {
+    let (few, many) = (looks(50), looks(500));
+    assert!(many < 12 * few, "{few} looks for 50, {many} for 500");
+}
+
 #[test]
 fn whoever_steps_while_others_wait_for_messages_does_not_look_at_all() {
     let looks = |federates: u32, lookahead: i64, kind: Advance| {
-        let mut run = Run::new(TimeType::Integer64, federates as usize);
         let all = || (1..=federates).map(FederateHandle);
-        let lookahead = run.interval(lookahead);
-        all().for_each(|f| run.times.enable_regulation(f, lookahead));
-        while run.times.settle().is_some() {}
-        all().for_each(|f| run.times.enable_constrained(f));
-        while run.times.settle().is_some() {}
+        let mut run = regulating_and_constrained(federates, lookahead);
         let end = run.time(1000);
         all().skip(1).for_each(|f| run.times.ask(f, kind, end));
         assert_eq!(run.times.settle(), None);
@@ -826,20 +848,14 @@ fn who_begins_to_regulate_does_not_look_at_all() {
         }
         LOOKS.get()
     };
-    let (few, many) = (looks(50), looks(500));
-    assert!(many < 12 * few, "{few} looks for 50, {many} for 500");
+    grow_no_faster(looks);
 }
 
 #[test]
 fn while_a_save_waits_for_its_time_nobody_looks_at_all_for_each_grant() {
     let looks = |federates: u32| {
-        let mut run = Run::new(TimeType::Integer64, federates as usize);
         let all = || (1..=federates).map(FederateHandle);
-        let lookahead = run.interval(10);
-        all().for_each(|f| run.times.enable_regulation(f, lookahead));
-        while run.times.settle().is_some() {}
-        all().for_each(|f| run.times.enable_constrained(f));
-        while run.times.settle().is_some() {}
+        let mut run = regulating_and_constrained(federates, 10);
         let save = run.time(50);
         run.times.set_hold(Hold::Beyond(save));
         LOOKS.set(0);
@@ -853,19 +869,15 @@ fn while_a_save_waits_for_its_time_nobody_looks_at_all_for_each_grant() {
         }
         LOOKS.get()
     };
-    let (few, many) = (looks(50), looks(500));
-    assert!(many < 12 * few, "{few} looks for 50, {many} for 500");
+    grow_no_faster(looks);
 }
 
 /// Nor where nobody is constrained, so that it waits for all to come there.
 #[test]
 fn while_a_save_waits_for_its_time_nobody_looks_at_all_where_none_is_constrained() {
     let looks = |federates: u32| {
-        let mut run = Run::new(TimeType::Integer64, federates as usize);
         let all = || (1..=federates).map(FederateHandle);
-        let lookahead = run.interval(10);
-        all().for_each(|f| run.times.enable_regulation(f, lookahead));
-        while run.times.settle().is_some() {}
+        let mut run = regulating(federates, 10);
         let save = run.time(50);
         run.times.set_hold(Hold::Beyond(save));
         LOOKS.set(0);
@@ -880,21 +892,15 @@ fn while_a_save_waits_for_its_time_nobody_looks_at_all_where_none_is_constrained
         assert!(run.times.may_be_through(save));
         LOOKS.get()
     };
-    let (few, many) = (looks(50), looks(500));
-    assert!(many < 12 * few, "{few} looks for 50, {many} for 500");
+    grow_no_faster(looks);
 }
 
 /// Nor after the one that had come furthest is constrained no more.
 #[test]
 fn while_a_save_waits_for_its_time_nobody_looks_at_all_where_the_furthest_is_gone() {
     let looks = |federates: u32| {
-        let mut run = Run::new(TimeType::Integer64, federates as usize);
         let all = || (1..=federates).map(FederateHandle);
-        let lookahead = run.interval(10);
-        all().for_each(|f| run.times.enable_regulation(f, lookahead));
-        while run.times.settle().is_some() {}
-        all().for_each(|f| run.times.enable_constrained(f));
-        while run.times.settle().is_some() {}
+        let mut run = regulating_and_constrained(federates, 10);
         let ten = run.time(10);
         all().for_each(|f| run.times.ask(f, Advance::TimeAvailable, ten));
         while run.times.settle().is_some() {}
@@ -914,20 +920,14 @@ fn while_a_save_waits_for_its_time_nobody_looks_at_all_where_the_furthest_is_gon
         }
         LOOKS.get()
     };
-    let (few, many) = (looks(50), looks(500));
-    assert!(many < 12 * few, "{few} looks for 50, {many} for 500");
+    grow_no_faster(looks);
 }
 
 #[test]
 fn whom_all_wait_for_is_found_without_a_look_at_all_for_each() {
     let looks = |federates: u32| {
-        let mut run = Run::new(TimeType::Integer64, federates as usize);
         let all = || (1..=federates).map(FederateHandle);
-        let lookahead = run.interval(10);
-        all().for_each(|f| run.times.enable_regulation(f, lookahead));
-        while run.times.settle().is_some() {}
-        all().for_each(|f| run.times.enable_constrained(f));
-        while run.times.settle().is_some() {}
+        let mut run = regulating_and_constrained(federates, 10);
         // The first stays where it is.
         let to = run.time(50);
         all()
