@@ -1,7 +1,7 @@
 //! What is decided of an instance while its deletion in time-stamp order may be retracted: who does not know it for now is
 //! told when it does again.
 
-use super::instances::{delete, owned_by_another, owns};
+use super::retracted::{delete, owned_by_another, owns};
 use super::*;
 use starling_core::Archived;
 use starling_core::saved::delivery::Queued;

@@ -3,6 +3,7 @@
 mod away;
 mod flushes;
 mod instances;
+mod retracted;
 mod shortly;
 mod withheld;
 
