@@ -102,6 +102,15 @@ def rows(tmp_path: Path) -> list[dict]:
         return list(csv.DictReader(f))
 
 
+def as_on_an_idle_machine(tmp_path: Path) -> None:
+    """Whatever else ran: of samples that others disturbed nothing is judged."""
+    changed = [row | {"others_cpu": "0.0"} for row in rows(tmp_path)]
+    with (tmp_path / "out" / "results.csv").open("w", newline="") as f:
+        out = csv.DictWriter(f, list(changed[0]), lineterminator="\n")
+        out.writeheader()
+        out.writerows(changed)
+
+
 def wait_for(condition: Callable[[], object]) -> None:
     deadline = time.monotonic() + LIMIT_S
     while not condition():
@@ -884,6 +893,7 @@ def test_two_runs_are_compared(tmp_path, rounds):
             )
         )
         assert manage(tmp_path / name, text, "--no-report")[0] == 0
+        as_on_an_idle_machine(tmp_path / name)
     command = [sys.executable, "-m", "starling_bench.studies.rtibm", "compare"]
     runs = [str(tmp_path / name / "out") for name in ("one", "two")]
     said = subprocess.run([*command, *runs], text=True, capture_output=True, check=True)
