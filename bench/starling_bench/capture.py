@@ -249,18 +249,26 @@ class Found:
 
 
 class Needles:
-    """Values by which updates are known. An update is that of the name it was added by."""
+    """Values by which updates are known. An update is that of the name it was added by; what two
+    names have is nobody's."""
 
     def __init__(self) -> None:
-        self._by_start: dict[bytes, list[tuple[bytes, object]]] = {}
+        self._by_start: dict[bytes, dict[bytes, object]] = {}
 
     def add(self, name: object, values: list[bytes]) -> bool:
         """False: all are too short to be known by."""
         needle = max(values, key=len, default=b"")
         if len(needle) < NEEDLE_MIN:
             return False
-        self._by_start.setdefault(needle[:NEEDLE_MIN], []).append((needle, name))
+        alike = self._by_start.setdefault(needle[:NEEDLE_MIN], {})
+        alike[needle] = name if alike.get(needle, name) == name else None
         return True
+
+    def _at(self, stream: bytes, position: int) -> tuple[bytes, object] | None:
+        """The longest value that begins there: others may be its beginning."""
+        alike = self._by_start.get(stream[position : position + NEEDLE_MIN], {})
+        hits = (hit for hit in alike.items() if stream.startswith(hit[0], position))
+        return max(hits, key=lambda hit: len(hit[0]), default=None)
 
     def find(self, flow: Flow) -> dict[object, Found]:
         """The updates in what a flow carried, by name."""
@@ -272,17 +280,7 @@ class Needles:
         seen: list[tuple[object, int, int]] = []
         chunk, position = 0, 0
         while position + NEEDLE_MIN <= len(stream):
-            hit = next(
-                (
-                    (needle, name)
-                    for needle, name in self._by_start.get(
-                        stream[position : position + NEEDLE_MIN], ()
-                    )
-                    if stream.startswith(needle, position)
-                ),
-                None,
-            )
-            if hit is None:
+            if (hit := self._at(stream, position)) is None:
                 position += 1
                 continue
             first = _chunk_of(starts, position, chunk)
@@ -311,6 +309,7 @@ def _found(flow: Flow, seen: list[tuple[object, int, int]]) -> dict[object, Foun
         one.bytes[sum(map(len, chunks))] += 1
         one.split += last > first
         one.chunks.append(b"".join(chunks))
+    out.pop(None, None)
     return out
 
 

@@ -22,6 +22,7 @@ from .follow import Master, Progress, There, end, follow, until_ready
 from .hosts import SERVER, Launcher, Running
 from .identity import Run
 from .keeper import LINE_MAX
+from .object_model import no_encoding
 from .pipe import ControlPipe
 from .rti import Adapter, Prepared, adapter_for
 from .rti_status import RtiStatus
@@ -133,6 +134,8 @@ class Conductor:
             raise BenchError(
                 "STL-FOM-001", f"{title} can't be read: {e.strerror}", str(path), exit_code=USAGE
             ) from None
+        except (LookupError, ValueError) as e:
+            raise no_encoding(e, path) from None
         except ElementTree.ParseError as e:
             raise BenchError(
                 "STL-FOM-002",

@@ -206,6 +206,15 @@ class ObjectModel:
             raise BenchError("STL-FOM-015", what, str(one.place), "say what it is made of", USAGE)
         for part in self.parts(one):
             self._check(part, [*above, one])
+        number = one
+        while number.kind in ("enumerated", "simple"):
+            number = self.types[number.of]
+        if one.kind == "enumerated" and number.kind != "basic":
+            what = (
+                f"the data type '{one.name}' is represented by '{number.name}', which is no number"
+            )
+            do = "take a basic data type for it"
+            raise BenchError("STL-FOM-015", what, str(one.place), do, USAGE)
         self._finite.add(one.name)
 
 
@@ -234,12 +243,20 @@ def _read(path: Path) -> _Node:
         raise BenchError(
             "STL-FOM-001", f"the FOM can't be read: {e.strerror}", str(path), "", USAGE
         ) from None
+    except (LookupError, ValueError) as e:
+        raise no_encoding(e, path) from None
     except expat.ExpatError as e:
         raise BenchError(
             "STL-FOM-002", f"the FOM is not XML: {expat.ErrorString(e.code)}",
             f"{path}:{e.lineno}", "correct the file", USAGE,
         ) from None  # fmt: skip
     return top.children[0]
+
+
+def no_encoding(e: LookupError | ValueError, path: Path) -> BenchError:
+    """What is said of a FOM in an encoding that the XML parser does not read."""
+    what, do = f"the FOM's encoding can't be read: {e}", "write it as UTF-8"
+    return BenchError("STL-FOM-002", what, f"{path}:1", do, USAGE)
 
 
 def _field(node: _Node, path: Path, owner: _Node | None = None) -> Field:

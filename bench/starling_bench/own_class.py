@@ -1,8 +1,10 @@
 """Updates of one class of anybody's FOM, with random values: of its first attributes, or of all;
-beside each the same bytes as one attribute of a class that is given.
+beside each as many bytes in one attribute of a class that is given.
 """
 
 import difflib
+import random
+from itertools import product
 from pathlib import Path
 
 from .errors import USAGE, BenchError
@@ -32,19 +34,20 @@ def updates(
     best_effort = [f.transportation for f in found.fields].count("HLAbestEffort")
     transport = "best_effort" if 2 * best_effort > most else "reliable"
     tests = {}
-    for mode in modes:
-        draw = RandomValues(model, seed, {mode_field: mode} if mode else None)
-        drawn = [[draw.of(f, found.name) for f in found.fields] for _ in range(_POOL)]
-        for n in counts:
-            part = [values[:n] for values in drawn]
-            tests[f"own/{n}/{mode}"] = {
-                "class": found.name, "fields": [f.name for f in found.fields[:n]],
-                "updates": [[v.hex() for v in values] for values in part],
-            }  # fmt: skip
-            tests[f"combined/{n}/{mode}"] = {
-                "class": one_attribute[transport], "fields": ["Value"],
-                "updates": [[b"".join(values).hex()] for values in part],
-            }  # fmt: skip
+    # No test has values of another's: by these its packets are known.
+    for mode, n in product(modes, counts):
+        key, fields = f"{n}/{mode}", found.fields[:n]
+        draw = RandomValues(model, f"{seed}/{key}", {mode_field: mode} if mode else None)
+        drawn = [[draw.of(f, found.name) for f in fields] for _ in range(_POOL)]
+        tests[f"own/{key}"] = {
+            "class": found.name, "fields": [f.name for f in fields],
+            "updates": [[v.hex() for v in values] for values in drawn],
+        }  # fmt: skip
+        octets = random.Random(f"{seed}/{key}/combined").randbytes
+        tests[f"combined/{key}"] = {
+            "class": one_attribute[transport], "fields": ["Value"],
+            "updates": [[octets(sum(map(len, values))).hex()] for values in drawn],
+        }  # fmt: skip
     return {
         "modules": [str(path) for path in model.modules], "transport": transport,
         "kind": "interaction" if found.interaction else "object", "counts": counts,
@@ -53,7 +56,7 @@ def updates(
 
 
 def words(own: dict, combined: dict, samples: str, mode: str, rate_hz: float) -> list[str]:
-    """What all attributes of a class cost beside the same bytes in one (summaries of two tests, and
+    """What all attributes of a class cost beside as many bytes in one (summaries of two tests, and
     the key of their samples), and what they take at a rate, where times of a call were measured."""
     where = f"{mode}: " if mode else ""
     if (found := more([own[samples]], [combined[samples]])) is None:
@@ -72,7 +75,7 @@ def words(own: dict, combined: dict, samples: str, mode: str, rate_hz: float) ->
 
 
 def side_by_side(group: list[dict], samples: str) -> list[str]:
-    """Of a class of somebody's own: all its attributes beside the same bytes in one."""
+    """Of a class of somebody's own: all its attributes beside as many bytes in one."""
     said = []
     most = max((s["attributes"] for s in group), default=0)
     for mode in dict.fromkeys(s["mode"] for s in group):

@@ -23,7 +23,9 @@ _VARIANTS = ("HLAvariantRecord", "HLAextendableVariantRecord", "RPRextendedVaria
 class RandomValues:
     """Values drawn by a seed. `fixed` names fields and the enumerator that they shall have."""
 
-    def __init__(self, model: ObjectModel, seed: int, fixed: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, model: ObjectModel, seed: int | str, fixed: dict[str, str] | None = None
+    ) -> None:
         self._model, self._random, self._fixed = model, random.Random(seed), fixed or {}
         self._boundaries: dict[str, int] = {}
         self._parts = self._octets = 0

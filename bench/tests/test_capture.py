@@ -132,6 +132,21 @@ def test_updates_are_found_by_their_values(tmp_path):
     }  # fmt: skip
 
 
+def test_what_begins_as_another_value_is_not_taken_for_it(tmp_path):
+    """The longest counts, whichever was added first; what two tests have is nobody's."""
+    needles = capture.Needles()
+    for name, value in (("a", b"AAAA1111"), ("long", b"AAAA1111BBBB"), ("b", b"CCCCC"),
+                        ("c", b"CCCCC"), ("d", b"CCCCCD")):  # fmt: skip
+        assert needles.add(name, [value])
+    sent = [b"<AAAA1111>", b"<AAAA1111BBBB>", b"<CCCCC>", b"<CCCCCD>"]
+    found = needles.find(flow(tmp_path, [packet(data) for data in sent]))
+    assert {k: dict(v.bytes) for k, v in found.items()} == {
+        "a": {10: 1},
+        "long": {14: 1},
+        "d": {8: 1},
+    }
+
+
 def test_an_update_in_several_segments_is_one(tmp_path):
     needles = capture.Needles()
     needles.add("a", [b"0123456789"])

@@ -230,6 +230,17 @@ def test_a_sample_is_of_the_execution_that_it_came_from(tmp_path):
     store.close()
 
 
+@pytest.mark.parametrize("encoding", ["foo", "shift_jis", "utf-7", "hex"])
+def test_a_fom_in_an_encoding_that_nobody_reads_is_told(tmp_path, encoding):
+    (tmp_path / "f.xml").write_text(f'<?xml version="1.0" encoding="{encoding}"?>\n<m/>\n')
+    file = tmp_path / "t.tsf.toml"
+    file.write_text(text(fom="f.xml", rti='adapter = "tcp"'))
+    (sequence,) = plan.load(file, STUDY).sequence
+    with pytest.raises(BenchError, match="encoding can't be read") as told:
+        Conductor(STUDY, tmp_path, None, None, None).fom(sequence)
+    assert told.value.code == "STL-FOM-002" and told.value.where == f"{tmp_path / 'f.xml'}:1"
+
+
 def test_a_fom_that_is_nested_without_end_is_told(tmp_path):
     deep = "<objectClass>" * 5000 + "</objectClass>" * 5000
     (tmp_path / "f.xml").write_text(f"<m>{deep}</m>")

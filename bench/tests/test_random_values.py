@@ -2,10 +2,12 @@
 
 import random
 import struct
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from starling_bench import capture
 from starling_bench.errors import BenchError
 from starling_bench.object_model import DataType, ObjectModel
 from starling_bench.own_class import updates
@@ -262,12 +264,16 @@ OCTETS = "<dataType>HLAoctet</dataType>"
         ("<simpleData><name>T</name></simpleData>", "'T' lacks <representation>"),
         ("<enumeratedData><name>T</name><enumerator><name>E</name><value>1</value></enumerator>"
          "</enumeratedData>", "'T' lacks <representation>"),
+        ("<enumeratedData><name>T</name><representation>R</representation><enumerator><name>E</name>"
+         "<value>1</value></enumerator></enumeratedData>"
+         "<fixedRecordData><name>R</name><encoding>HLAfixedRecord</encoding></fixedRecordData>",
+         "'T' is represented by 'R', which is no number"),
         ("<variantRecordData><name>T</name><encoding>HLAvariantRecord</encoding>"
          "</variantRecordData>", "'T' lacks <dataType>"),
         ("<x>" * 3000 + "</x>" * 3000, "elements are nested more than 100 deep"),
     ],
     ids=["doubling", "deep", "long", "text", "wide", "octets", "bits", "negative", "backwards",
-         "less", "array", "simple", "enumerated", "variant", "elements"],
+         "less", "array", "simple", "enumerated", "number", "variant", "elements"],
 )  # fmt: skip
 def test_what_no_update_could_have_is_told_at_once(tmp_path, types, said):
     path = broken(tmp_path, types, FIELD)
@@ -303,7 +309,15 @@ def test_what_is_no_xml_is_told_with_its_line(tmp_path):
     assert f"{path}:3" in refused(path)
 
 
-def test_updates_of_a_class_and_the_same_bytes_in_one_attribute():
+@pytest.mark.parametrize("encoding", ["foo", "shift_jis", "utf-7", "hex"])
+def test_an_encoding_that_nobody_reads_is_told(tmp_path, encoding):
+    path = tmp_path / "mine.xml"
+    path.write_text(f'<?xml version="1.0" encoding="{encoding}"?>\n<objectModel/>\n')
+    said = refused(path)
+    assert said.startswith("STL-FOM-002") and f"{path}:1" in said and "encoding" in said
+
+
+def test_updates_of_a_class_and_as_many_bytes_in_one_attribute():
     made = updates(RPR, "BaseEntity.PhysicalEntity", "Spatial", 1,
                    {"reliable": "R", "best_effort": "B"})  # fmt: skip
     assert (made["kind"], made["transport"]) in {("object", "reliable"), ("object", "best_effort")}
@@ -314,11 +328,47 @@ def test_updates_of_a_class_and_the_same_bytes_in_one_attribute():
         if layout == "own":
             other = made["tests"][f"combined/{count}/{mode}"]
             assert len(one["fields"]) == int(count) and len(other["fields"]) == 1
-            joined = [["".join(values)] for values in one["updates"]]
-            assert joined == other["updates"]
+            assert [sum(map(len, values)) for values in one["updates"]] == [
+                len(value) for (value,) in other["updates"]
+            ]  # fmt: skip
             assert len({tuple(v) for v in one["updates"]}) > 16
             every += 1
     assert every == 10 * len(made["counts"])
+    again = updates(RPR, "BaseEntity.PhysicalEntity", "Spatial", 1,
+                    {"reliable": "R", "best_effort": "B"})  # fmt: skip
+    assert again == made
+
+
+FIELDS = """<attribute><name>A</name><dataType>T</dataType></attribute>
+<attribute><name>B</name><dataType>U</dataType></attribute>
+<attribute><name>C</name><dataType>V</dataType></attribute>"""
+OF_BYTES = """<arrayDataTypes>{}</arrayDataTypes>""".format("".join(
+    f"<arrayData><name>{name}</name><dataType>HLAbyte</dataType><cardinality>{size}</cardinality>"
+    "<encoding>HLAfixedArray</encoding></arrayData>"
+    for name, size in (("T", 8), ("U", 6), ("V", 12))
+))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("types", "attributes"), [(OF_BYTES, FIELDS), ("", "")], ids=["made", "rpr"]
+)
+def test_every_update_of_a_class_is_known_by_its_values(tmp_path, types, attributes):
+    """In what is sent no test's updates are taken for another's, whatever begins as what."""
+    modules = [broken(tmp_path, types, attributes)] if types else RPR
+    name, mode = ("Aircraft", "") if types else ("BaseEntity.PhysicalEntity", "Spatial")
+    made = updates(modules, name, mode, 1, {"reliable": "R", "best_effort": "B"})
+    needles, sent = capture.Needles(), {}
+    for key, one in made["tests"].items():
+        values = [[bytes.fromhex(v) for v in update] for update in one["updates"]]
+        assert all(needles.add(key, update) for update in values)
+        # As frames have them: each value behind its length.
+        sent[key] = [b"<" + b"".join(b":" + v for v in update) + b">" for update in values]
+    chunks = [chunk for every in sent.values() for chunk in every]
+    found = needles.find(capture.Flow("udp", ("a", 1), ("b", 2), chunks=chunks))
+    assert {key: one.bytes for key, one in found.items()} == {
+        key: Counter(map(len, every)) for key, every in sent.items()
+    }
+    assert sum(one.shared for one in found.values()) == 0
 
 
 def test_any_representation_of_numbers():
