@@ -19,7 +19,7 @@ from .errors import OK, USAGE, BenchError, cannot
 from .machine import commit
 from .progress import Bar, Lines
 from .rti import adapter_for
-from .store import Store
+from .store import Store, beside
 from .study import Study
 
 # Between the commits of a run that was resumed at another.
@@ -316,7 +316,7 @@ class Attempt:
 
 def run_text(study: Study, text: str, out: Path, idle_wait_s: float, notes: Sequence[str]) -> int:
     """Runs a file of this text, which is kept beside the results; the exit code."""
-    file = out.with_name(out.name + ".tsf.toml")
+    file = beside(out, ".tsf.toml")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
     return Attempt(study, file, out, idle_wait_s=idle_wait_s, notes=notes).run()

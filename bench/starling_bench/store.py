@@ -563,6 +563,18 @@ def _empty(directory: Path) -> None:
     )  # fmt: skip
 
 
+def beside(out: Path, suffix: str) -> Path:
+    """Where the plan stands that a command makes of its options; BenchError if there are results
+    already, as that beside them is theirs."""
+    out = out.resolve()
+    try:
+        if out.is_dir():
+            _empty(out)
+    except OSError as e:
+        raise cannot("write results", e, out) from None
+    return out.with_name(out.name + suffix)
+
+
 def _lines(summaries: list[dict]) -> str:
     """As JSON, one summary a line."""
     return "[\n" + ",\n".join(write_json(s, separators=(",", ":")) for s in summaries) + "\n]\n"

@@ -489,6 +489,19 @@ def test_phase_zero_needs_no_rti(tmp_path):
     assert {e["rti"] for e in run_of(out)["executions"]} == {"UDP multicast 1", "plain TCP 1"}
 
 
+@NEEDED
+def test_a_command_for_a_run_that_is_there_leaves_its_plan_alone(tmp_path):
+    """So that it can be gone on with all the same."""
+    out = tmp_path / "out"
+    given = ("--topology", "1-1", "--seconds-per-configuration", "0.1", "--only")
+    ec1("phase0", out, *given, "1")
+    plan = out.with_name("out.tsf.toml")
+    before = plan.read_bytes()
+    assert "there are results already" in ec1("phase0", out, *given, "3", code=2)
+    assert plan.read_bytes() == before
+    assert "all 1 tests are done" in ec1("resume", out)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -16,6 +16,7 @@ from test_network import possible
 from test_standin import server as server  # the fixture
 
 from starling_bench import capture, frames, tables
+from starling_bench.studies.fomcost import plans
 
 FOMCOST = os.environ.get("FOMCOST")
 if os.environ.get("REQUIRE_ALL") != "1":
@@ -233,6 +234,12 @@ def test_a_class_of_ones_own_fom(fomcost):
         assert fomcost.manager.poll() is None, fomcost.manager.communicate()
     fomcost.manager.send_signal(signal.SIGINT)
     fomcost.manager.communicate(timeout=LIMIT_S)
+    planned = lambda: [f.read_bytes() for f in sorted((fomcost.directory / "out.plan").iterdir())]  # noqa: E731
+    before = planned()
+    # By mistake the same directory: the plan of what is there stays.
+    popen(fomcost, "--rti-root", RTI_ROOT, "--program", FOMCOST, *modules, "--class", "BaseEntity")
+    assert "STL-OUT-002" in fomcost.manager.communicate(timeout=LIMIT_S)[1]
+    assert (fomcost.manager.returncode, planned()) == (2, before)
     made = tables.read(fomcost.directory / "out.plan" / "fomcost.tsf.toml")
     own = [s for s in made["sequence"] if s["name"] == "time"]
     own[0]["rti"] = {}
@@ -253,6 +260,27 @@ def test_a_class_of_ones_own_fom(fomcost):
     assert found["own", 30]["bytes"] == found["combined", 30]["bytes"]
     assert "more of a call than one of as many bytes" in out
     assert "at 60 updates/s the calls take" in out
+
+
+@pytest.mark.long
+@spaces
+def test_every_update_of_a_class_of_ones_own_is_found_in_what_was_captured(fomcost):
+    """Of all its numbers of attributes and of as many bytes in one: each alone, each once."""
+    own = plans.own_class(RPR, "BaseEntity.PhysicalEntity", "", 1)
+    values = fomcost.directory / "values.json"
+    values.write_text(json.dumps(own))
+    test = {"series": "own", "layout": ["own", "combined"], "attributes": own["counts"],
+            "mode": own["modes"], "values": str(values), "kind": own["kind"],
+            "transport": own["transport"], "samples": 1, "warm_up": 0}  # fmt: skip
+    env = {"STARLING_TRANSPORT_BEST_EFFORT": "datagrams"}
+    code, out, err = fomcost.start(plan(test, rti={"env": env}, hosts=True)).end()
+    assert (code, err) == (0, ""), out + err
+    found = summaries(fomcost)
+    assert len(found) == 2 * len(own["counts"]) > 10
+    for s in found:
+        w = s["wire"]
+        assert w["updates"] + w["shared"] == s["sent"] == 20, (s["layout"], s["attributes"])
+        assert w["bytes"] >= s["bytes"] / 2
 
 
 @pytest.mark.long

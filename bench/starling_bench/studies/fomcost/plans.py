@@ -8,11 +8,11 @@ from pathlib import Path
 
 from ... import tables
 from ...own_class import updates
+from ...store import beside
 
 _EXPERIMENTS = Path(__file__).resolve().parents[3] / "experiments" / "fomcost"
 _ONE = {"reliable": "FomCostReliable.Combined", "best_effort": "FomCostBestEffort.Combined"}
 _KEPT = ("repetitions", "warm_up", "samples", "gap_ms")
-# Updates of a class, beside each the same bytes in one attribute of ours.
 own_class = functools.partial(updates, one_attribute=_ONE)
 
 
@@ -22,7 +22,7 @@ def write(
 ) -> tuple[Path, list[str]]:  # fmt: skip
     """The file, in a directory beside the results, and what of the study is left out here, why.
     `own` are the updates of a class; None: the five layouts."""
-    directory = out.resolve().with_name(f"{out.name}.plan")
+    directory = beside(out, ".plan")
     plan, left_out = tables.read(_EXPERIMENTS / "fomcost.tsf.toml"), []
     if os.geteuid() == 0 and shutil.which("ip"):
         more = tables.read(_EXPERIMENTS / "fomcost-root.tsf.toml")
