@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from html import escape
 
+from .clocks import digits_ms
 from .differences import key_of, on
 
 ROUND_TRIPS = ("mean", "95 % interval", "Hz", "sd", "min", "mode", "p50", "p90", "p99", "p99.9",
@@ -13,11 +14,13 @@ ROUND_TRIPS = ("mean", "95 % interval", "Hz", "sd", "min", "mode", "p50", "p90",
 RATES = ("updates/s", "95 % interval", "MB/s", "sd", "min", "max", "by callbacks")
 
 
-def ms(value: float | None) -> str:
-    """Three digits that count; no more than a microsecond's fraction."""
+def ms(value: float | None, bound: float | None = None) -> str:
+    """Three digits that count; no more than a microsecond's fraction, and none below the bound of
+    the clocks that it was read from."""
     if value is None:
         return "-"
-    return f"{value:.4f}" if value < 0.1 else f"{value:.3f}" if value < 10 else f"{value:.1f}"
+    plain = f"{value:.4f}" if value < 0.1 else f"{value:.3f}" if value < 10 else f"{value:.1f}"
+    return min(digits_ms(value, bound), plain, key=len) if bound else plain
 
 
 def whole(value: float | None) -> str:

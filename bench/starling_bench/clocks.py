@@ -145,10 +145,20 @@ def _strip(at: np.ndarray, low: np.ndarray, high: np.ndarray, begin: float, end:
     return _Window(begin, end, (found[0, 1], found[1, 1]), (found[0, -1], found[1, -1]))
 
 
-def digits_ms(value_ms: float, bound_ms: float) -> str:
-    """A time in words that claim no more than is known: no digit below the bound."""
-    if bound_ms <= 0:
-        return f"{value_ms:.6g}"
-    # A digit whose unit is less than the bound is none.
-    places = max(0, int(np.floor(1e-9 - np.log10(bound_ms))))
-    return f"{value_ms:.{places}f}"
+def digits_ms(value_ms: float, bound_ms: float, sign: str = "-") -> str:
+    """A time in words that claim no more than is known: no digit below the bound. With `sign` "+"
+    what is above 0 has one, too."""
+    places = _places(bound_ms)
+    return f"{round(value_ms, places) + 0.0:{sign}.{max(0, places)}f}"
+
+
+def _places(bound_ms: float) -> int:
+    """A digit whose unit is less than the bound is none; with a wide one units, tens are none."""
+    return int(np.floor(1e-9 - np.log10(bound_ms)))
+
+
+def outwards_ms(low_ms: float, high_ms: float, bound_ms: float) -> tuple[str, str]:
+    """The ends of an interval so, which is not made narrower by that."""
+    unit = 10.0 ** -_places(bound_ms)
+    ends = np.floor(low_ms / unit) * unit, np.ceil(high_ms / unit) * unit
+    return digits_ms(ends[0], bound_ms, "+"), digits_ms(ends[1], bound_ms, "+")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import drawing, periods
+from .cells import ms
 from .drawing import Page, plt
 from .oneway import Flow
 from .parts import text_table
@@ -100,7 +101,7 @@ _FOUND_HOW = (
 def found_periods(lines: list[tuple[str, str, Flow]], said: str, most: int) -> list[str]:
     """What comes back in each flow: on what, which flow, and its times; of many the surest."""
     found = [
-        (p.p, on, what, f"{p.kind} every {p.period_s:.4g} s, {p.size:.3g} ms high",
+        (p.p, on, what, f"{p.kind} every {p.period_s:.4g} s, {ms(p.size, flow.bound_ms)} ms high",
          "< 1e-6" if p.p < 1e-6 else f"{p.p:.2g}", f"{p.correlation:.2f}")
         for on, what, flow in lines for p in periods.find(flow.seconds, flow.ms)
     ]  # fmt: skip

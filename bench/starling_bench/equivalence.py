@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .clocks import digits_ms, outwards_ms
+
 BATCHES = 20
 REPEATS = 3
 
@@ -22,6 +24,7 @@ class Equivalence:
     low: float  # 90 % interval: both tests reject where it lies within the margin
     high: float
     margin: float
+    bound: float = 0.0  # by how much clocks may be wrong in it; the interval holds that, too
 
     @property
     def equivalent(self) -> bool:
@@ -34,7 +37,11 @@ class Equivalence:
 
     def sentence(self, one: str, other: str, unit: str = "ms") -> str:
         """In words."""
-        by = f"{self.difference:+.3g} {unit} (90 % interval {self.low:+.3g} to {self.high:+.3g})"
+        middle, low, high = (f"{v:+.3g}" for v in (self.difference, self.low, self.high))
+        if self.bound:
+            middle = digits_ms(self.difference, self.bound, "+")
+            low, high = outwards_ms(self.low, self.high, self.bound)
+        by = f"{middle} {unit} (90 % interval {low} to {high})"
         margin = f"± {self.margin:g} {unit}"
         if self.equivalent:
             return f"{other} is as good as {one}: {by}, within {margin}"
@@ -54,15 +61,18 @@ def equivalence(one: np.ndarray, other: np.ndarray, margin: float) -> Equivalenc
     return _between(batches(one), batches(other), margin)
 
 
-def repeated(one: list[np.ndarray], other: list[np.ndarray], margin: float) -> Equivalence | None:
+def repeated(
+    one: list[np.ndarray], other: list[np.ndarray], margin: float, bound: float = 0.0
+) -> Equivalence | None:
     """Of the series of repeated tests. With three or more of each their medians are the values:
-    whatever one test has throughout is no more than one draw."""
+    whatever one test has throughout is no more than one draw. By `bound` the clocks of both may be
+    wrong together: it is as likely to be all of a difference as none."""
     count = BATCHES if min(len(one), len(other)) < REPEATS else 1
     a, b = (np.concatenate([batches(v, count) for v in of]) for of in (one, other))
-    return _between(a, b, margin)
+    return _between(a, b, margin, bound)
 
 
-def _between(a: np.ndarray, b: np.ndarray, margin: float) -> Equivalence | None:
+def _between(a: np.ndarray, b: np.ndarray, margin: float, bound: float = 0.0) -> Equivalence | None:
     """Of values that do not depend on each other."""
     from scipy.stats import t as student  # takes half a second to load
 
@@ -71,8 +81,8 @@ def _between(a: np.ndarray, b: np.ndarray, margin: float) -> Equivalence | None:
     va, vb = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
     error = np.sqrt(va + vb)
     difference = float(b.mean() - a.mean())
-    if error == 0:
-        return Equivalence(difference, difference, difference, margin)
-    degrees = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
-    half = float(student.ppf(0.95, degrees) * error)
-    return Equivalence(difference, difference - half, difference + half, margin)
+    half = bound
+    if error > 0:
+        degrees = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
+        half += float(student.ppf(0.95, degrees) * error)
+    return Equivalence(difference, difference - half, difference + half, margin, bound)

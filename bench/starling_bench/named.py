@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from . import courses
+from .cells import ms
 from .courses import Course
 from .drawing import Page, plots
 from .equivalence import repeated
@@ -89,8 +90,12 @@ class Source:
 
     def _values(self, rtis: list[dict]) -> Iterator[tuple[str, str, str]]:
         for one in self._table["value"]:
-            found = [s[one["of"]] for s in _such(rtis, one["where"]) if s[one["of"]] is not None]
-            here = f"{min(found):.3g} to {max(found):.3g} ms" if found else _NONE
+            such = [s for s in _such(rtis, one["where"]) if s[one["of"]] is not None]
+            found, bound = (
+                [s[one["of"]] for s in such],
+                max((s["bound_ms"] for s in such), default=0),
+            )
+            here = f"{ms(min(found), bound)} to {ms(max(found), bound)} ms" if found else _NONE
             here += self._mark(_such(rtis, one["where"]))
             yield one["name"], one["source"], here
 
@@ -114,8 +119,9 @@ class Source:
                 yield one["name"], "", _NONE
 
     def _answer(self, one: dict, a: list[dict], b: list[dict]) -> tuple[str, str]:
-        times = [[self._flow(s).ms for s in of] for of in (a, b)]
-        found = repeated(*times, one["margin_ms"])
+        flows = [[self._flow(s) for s in of] for of in (a, b)]
+        bound = sum(max(flow.bound_ms for flow in of) for of in flows)
+        found = repeated(*([flow.ms for flow in of] for of in flows), one["margin_ms"], bound)
         first = a[0]
         flow = f"{self._on(first)}, {self._label(first)}, {first['sender']} → {first['receiver']}"
         if found is None:
@@ -141,6 +147,7 @@ _COMPARED_HOW = (
     "Medians of the delivery times of tests that differ in one thing only: two one-sided t tests, "
     "5 % each, for the stated margin. Where a test was run three times or more, its repeats' "
     "medians are the values, and what differs between repeats is in the interval; else medians of "
-    "20 parts of each test are. The second is beside the first. What is said of a setting and the "
+    "20 parts of each test are. What the clocks of both may be wrong by is in the interval. The "
+    "second is beside the first. What is said of a setting and the "
     "same again shows what the comparison is worth."
 )

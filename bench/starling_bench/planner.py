@@ -7,6 +7,7 @@ The application is the first federate; each flow that it receives comes from ano
 import contextlib
 import io
 import json
+import math
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import typer
 
 from . import stats, tables
 from .attempt import Attempt
+from .clocks import digits_ms
 from .commands import RtiRoot
 from .console import guarded
 from .errors import USAGE, BenchError
@@ -34,6 +36,8 @@ class Outcome:
     in_budget: float | None  # share of what was sent
     high_ms: float | None  # what the wanted share does not exceed; None: it never came
     held: bool  # its sender held its rate
+    sent: int
+    bound_ms: float = 0.0  # by how much the clocks may be wrong
 
 
 @dataclass(frozen=True)
@@ -64,8 +68,10 @@ def command(study: Study, app: typer.Typer, planning: Planning) -> None:
         from_: Annotated[str, typer.Option("--from", help="A [[host]] of --hosts.")] = "",
         to: Annotated[str, typer.Option(help="A [[host]] of --hosts.")] = "",
         hosts: Annotated[Path | None, typer.Option(help="File with [[host]] tables.")] = None,
-        seconds: Annotated[float, typer.Option(help="Of each setting.", min=0.5)] = 20.0,
-        share: Annotated[float, typer.Option(help="Wanted in budget.", min=0, max=1)] = 0.999,
+        seconds: Annotated[float, typer.Option(help="Of each setting.", min=0.5)] = 30.0,
+        share: Annotated[
+            float, typer.Option(help="Wanted in budget.", min=0, max=SHARE_MAX)
+        ] = 0.99,
     ) -> int:
         """Would it fit? Measures planned sizes and rates, and what other settings would change."""
         try:
@@ -105,11 +111,18 @@ def command(study: Study, app: typer.Typer, planning: Planning) -> None:
             return code or 1
         typer.echo(f"measured for {seconds:g} s; {usual}:")
         of = [o for o in outcomes if o.setting == usual]
+        failed = settings.keys() - {o.setting for o in outcomes}
         for o in of:
             typer.echo(f"  {sentence(o, share)}")
+        if not of:
+            typer.echo("  not measured: its run failed (above: why)")
         for line in advice(outcomes, usual, share):
             typer.echo(f"  with {line}")
-        return 0 if of and all(fits(o, share) for o in of) else 1
+        for name in sorted(failed - {usual}):
+            typer.echo(f"  with {name}: not measured, its run failed (above: why)")
+        if failed:
+            return code or 1
+        return 0 if all(fits(o, share) for o in of) else 1
 
 
 def _kinds(hosts: Path, names: set[str]) -> set[str]:
@@ -132,9 +145,35 @@ def _tables(sequence: dict, adapter: str, federates: list[dict], test: dict) -> 
     return [line for head, values in parts for line in (head, *fields(values))]
 
 
+# Of so many messages, all in budget, a higher share than this is not known.
+SHARE_MAX = 0.9999
+_SURE = 0.95
+
+
 def fits(o: Outcome, share: float) -> bool:
-    """So much of it is in its budget."""
-    return o.held and o.in_budget is not None and o.in_budget >= share
+    """So much of it is in its budget, and not by chance: the share's lower bound is no less."""
+    return o.held and o.in_budget is not None and _bounds(o)[0] >= share
+
+
+def fails(o: Outcome, share: float) -> bool:
+    """Less of it is."""
+    return not o.held or o.in_budget is None or o.high_ms is None or _bounds(o)[1] < share
+
+
+def _bounds(o: Outcome) -> tuple[float, float]:
+    """What the share in budget is no less than, and no more, each as surely as _SURE (Clopper and
+    Pearson)."""
+    from scipy.stats import beta  # takes half a second to load
+
+    inside = round((o.in_budget or 0) * o.sent)
+    low = beta.ppf(1 - _SURE, inside, o.sent - inside + 1) if inside else 0.0
+    high = beta.ppf(_SURE, inside + 1, o.sent - inside) if inside < o.sent else 1.0
+    return float(low), float(high)
+
+
+def needed(share: float) -> int:
+    """Of so many messages that all are in budget such a share follows."""
+    return math.ceil(math.log(1 - _SURE) / math.log(share)) if share > 0 else 1
 
 
 def sentence(o: Outcome, share: float) -> str:
@@ -144,13 +183,17 @@ def sentence(o: Outcome, share: float) -> str:
     if o.in_budget is None or o.high_ms is None:
         return f"{o.flow}: does not fit, too little of it arrived"
     rest = o.budget_ms - o.high_ms
-    left = f"{abs(rest):.3g} ms {'to spare' if rest >= 0 else 'too much'}"
-    verdict = "fits" if fits(o, share) else "does not fit"
-    return (
-        f"{o.flow}: {verdict}, {stats.percent(o.in_budget, 3)} within {o.budget_ms:.4g} ms "
-        f"(wanted {share:.3%}); "
-        f"{share:.3%} take at most {o.high_ms:.3g} ms, {left}"
-    )
+    left = f"{_ms(abs(rest), o)} ms {'to spare' if rest >= 0 else 'too much'}"
+    found = f"{stats.percent(o.in_budget, 3)} of {o.sent:,} messages within {o.budget_ms:.4g} ms"
+    times = f"(wanted {share:.3%}); {share:.3%} take at most {_ms(o.high_ms, o)} ms, {left}"
+    if fits(o, share) or fails(o, share):
+        return f"{o.flow}: {'fits' if fits(o, share) else 'does not fit'}, {found} {times}"
+    few = f"so few can't tell: {needed(share):,} that are all in budget can (--seconds)"
+    return f"{o.flow}: so far {found} {times}; {few}"
+
+
+def _ms(value: float, o: Outcome) -> str:
+    return digits_ms(value, o.bound_ms) if o.bound_ms else f"{value:.3g}"
 
 
 def advice(outcomes: list[Outcome], usual: str, share: float) -> list[str]:
@@ -169,12 +212,17 @@ def advice(outcomes: list[Outcome], usual: str, share: float) -> list[str]:
         if name == usual:
             continue
         all_fit = all(fits(o, share) for o in of)
-        gain = worst[usual] - worst[name]
-        if all_fit and not all(fits(o, share) for o in by[usual]):
+        # What was not measured is nobody's measure.
+        gain = worst.get(usual, math.inf) - worst[name]
+        if all_fit and not all(fits(o, share) for o in by.get(usual, ())):
             lines.append(f"{name}: then all fits")
         elif gain == gain and abs(gain) != float("inf"):
             words = "more" if gain >= 0 else "less"
-            lines.append(f"{name}: {abs(gain):.3g} ms {words} to spare in the tightest flow")
+            least = _ms(abs(gain), max(of, key=lambda o: o.bound_ms))
+            lines.append(f"{name}: {least} ms {words} to spare in the tightest flow")
         else:
-            lines.append(f"{name}: {'fits' if all_fit else 'does not fit'}")
+            none = any(fails(o, share) for o in of)
+            lines.append(
+                f"{name}: {'fits' if all_fit else 'does not fit' if none else 'not known'}"
+            )
     return lines

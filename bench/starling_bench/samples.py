@@ -113,3 +113,9 @@ def pings(directory: Path, test: int, name: str) -> np.ndarray:
     """The echoes that a federate heard; none if nobody was pinged."""
     path = _path(directory, "pings", test, name, "raw")
     return np.fromfile(path, dtype=PING) if path.exists() else np.empty(0, dtype=PING)
+
+
+def elements_missed(summaries: list[dict]) -> int:
+    """How many elements readers missed: each says so of all at once, beside every flow to it."""
+    at = ("sequence", "execution", "test", "receiver")
+    return sum({tuple(s[k] for k in at): s["elements_missed"] for s in summaries}.values())

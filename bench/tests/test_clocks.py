@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from starling_bench import clocks
+from starling_bench import cells, clocks
 
 
 def echoes(
@@ -85,7 +85,15 @@ def test_too_few_echoes_are_no_estimate():
 @pytest.mark.parametrize(
     ("value", "bound", "said"),
     [(1.23456, 0.01, "1.23"), (1.23456, 0.03, "1.2"), (1.23456, 0.2, "1"), (0.5, 5, "0"),
-     (1.23456, 0.0, "1.23456")],
+     (12.3, 1, "12"), (12.3, 5, "10"), (12.3, 50, "0"), (77, 50, "100"), (-0.2, 1, "0")],
 )  # fmt: skip
 def test_no_digit_below_the_bound_is_printed(value, bound, said):
     assert clocks.digits_ms(value, bound) == said
+
+
+def test_what_a_bound_leaves_of_a_cell():
+    """No more digits than where there is one clock."""
+    assert [cells.ms(12.345, bound) for bound in (None, 0.0, 0.001, 0.5, 5.0, 50.0)] == [
+        "12.3", "12.3", "12.3", "12", "10", "0",
+    ]  # fmt: skip
+    assert cells.ms(None, 5.0) == "-"

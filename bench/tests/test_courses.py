@@ -9,6 +9,7 @@ import pytest
 
 from starling_bench import durations, named, plan
 from starling_bench.courses import groups, seen
+from starling_bench.oneway import Flow
 from starling_bench.rti import RAW
 from starling_bench.studies.range import STUDY, figures, rows
 
@@ -160,8 +161,9 @@ def test_the_flow_with_the_longest_delivery_is_drawn_beside_the_first():
 
 
 def test_best_effort_that_cannot_be_lost_is_said_so_wherever_it_is_named():
-    flow = {"sequence": "s.x", "bytes": 1024, "hz": 10.0, "transport": "best_effort", "lost": 0,
-            "elements_missed": 0, "dropped": 0, "way_reliable": True}  # fmt: skip
+    flow = {"sequence": "s.x", "execution": "e", "test": 1, "receiver": "f1", "bytes": 1024,
+            "hz": 10.0, "transport": "best_effort", "lost": 0, "elements_missed": 0, "dropped": 0,
+            "way_reliable": True}  # fmt: skip
     wrong = "not what its name says: by a reliable link"
     assert wrong in rows.label(flow)
     (title,) = (v for v in rows.VARIABLES.every if v.title == "transport")
@@ -171,3 +173,41 @@ def test_best_effort_that_cannot_be_lost_is_said_so_wherever_it_is_named():
         assert wrong not in rows.label(other) and STUDY.shortfall([other]) == ""
     both = STUDY.shortfall([flow, flow | {"transport": "reliable", "lost": 2}])
     assert both == "2 reliable messages were lost; best effort of s.x went by reliable links"
+
+
+def test_a_reader_that_missed_elements_has_missed_them_once():
+    """It says how many beside every flow to it."""
+    flow = {"sequence": "s", "execution": "e", "test": 1, "transport": "reliable", "lost": 0,
+            "dropped": 0, "way_reliable": True}  # fmt: skip
+    pairs = [(one, other) for one in range(10) for other in range(10) if one != other]
+    summaries = [flow | {"receiver": b, "elements_missed": int(b == 3)} for _, b in pairs]
+    assert STUDY.shortfall(summaries) == "1 elements or samples were missed by the reader"
+    again = [s | {"test": 2, "dropped": int(n == 0)} for n, s in enumerate(summaries)]
+    assert STUDY.shortfall([*summaries, *again])[:2] == "3 "
+
+
+@pytest.mark.parametrize(
+    ("bound", "said"),
+    [(0.0, "5.123 to 5.123 ms"), (0.03, "5.1 to 5.1 ms"), (5.0, "10 to 10 ms")],
+)
+def test_beside_the_source_no_digit_is_below_the_clocks_bound(bound, said):
+    table = named.Source(
+        Path(figures.__file__).with_name("source.toml"), lambda s: FLOWS[s["part"], bound],
+        rows.label, lambda s: "Starling", figures.ALIKE, figures.ON,
+    )  # fmt: skip
+    rng = np.random.default_rng(1)
+    ms = rng.normal(5.123, 0.01, 2000)
+    FLOWS.update({(part, bound): Flow(np.arange(2000), ms, np.arange(2000.0), bound)
+                  for part in ("one", "again")})  # fmt: skip
+    every = [flow_of("ab", 6, part=part, bound_ms=bound, way_reliable=True,
+                     **dict.fromkeys(("min_ms", "p50_ms", "ping_ms", "lrc_ms"), 5.1234))
+             for part in ("one", "again")]  # fmt: skip
+    values = {name: here for name, _, here in table._values(every)}
+    assert values["shortest delivery, bundling off"] == said
+    ((_, _, result),) = [r for r in table._compared(every) if r[0] == "the same again" and r[1]]
+    alike = "the same again is as good as a setting"
+    assert (alike in result) == (bound < 0.1), result
+    assert bound < 1 or "+0 ms (90 % interval -20 to +20)" in result
+
+
+FLOWS: dict[tuple[str, float], Flow] = {}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from starling_bench.equivalence import equivalence
+from starling_bench.equivalence import equivalence, repeated
 
 
 def test_equal_series_are_equivalent_where_the_margin_is_wide_enough():
@@ -40,3 +40,16 @@ def test_a_series_that_wanders_is_not_taken_for_many_values():
 
 def test_too_little_is_no_answer():
     assert equivalence(np.ones(2), np.ones(2), 1) is None
+
+
+def test_what_clocks_may_be_wrong_by_is_in_the_interval():
+    """Two tests whose estimates are off by more than the margin are neither equal nor unlike."""
+    rng = np.random.default_rng(4)
+    a, b = rng.normal(5, 0.1, 3000), rng.normal(5, 0.1, 3000)
+    sharp = repeated([a], [b], 0.25, 0.02)
+    assert sharp.equivalent
+    blunt = repeated([a], [b], 0.25, 4.0)
+    assert not blunt.equivalent and not blunt.different
+    # What is said of the interval is no less than it.
+    assert "+0 ms (90 % interval -10 to +10)" in blunt.sentence("one", "other")
+    assert repeated([a], [b + 9], 0.25, 4.0).different

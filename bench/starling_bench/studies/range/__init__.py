@@ -4,7 +4,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ... import byhand, planner, transports
+from ... import byhand, planner, samples, transports
+from ...cells import ms
 from ...commands import commands
 from ...stats import percent
 from ...store import Store
@@ -70,7 +71,7 @@ class Range(Study):
             table.add_row(
                 f"{s['sequence']}/{s['execution']} {s['test']}",
                 f"{s['sender']} → {s['receiver']}", rows.label(s), f"{s['budget_ms']:g}",
-                percent(s["in_budget"]), *("-" if v is None else f"{v:.3f}" for v in figures),
+                percent(s["in_budget"]), *(ms(v, s["bound_ms"]) for v in figures),
                 f"{s['sent']:,}", f"{s['lost']:,}",
             )  # fmt: skip
         console.print(table)
@@ -82,7 +83,7 @@ class Range(Study):
 
     def shortfall(self, summaries: list[dict]) -> str:
         lost = sum(s["lost"] for s in summaries if s["transport"] == "reliable")
-        missed = sum(s["elements_missed"] + s["dropped"] for s in summaries)
+        missed = samples.elements_missed(summaries) + sum(s["dropped"] for s in summaries)
         said = [
             f"{lost} reliable messages were lost" if lost else "",
             f"{missed} elements or samples were missed by the reader" if missed else "",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ... import clocks, courses, named, parts, phases, report, rti, samples, timers, transports
+from ... import courses, named, parts, phases, report, rti, samples, timers, transports
 from ...cells import lost, ms
 from ...courses import Course
 from ...differences import on
@@ -50,7 +50,7 @@ def write(store: Store, summaries: list[dict]) -> None:
 
 def _verdict(store: Store, summaries: list[dict]) -> str:
     sent, lost = (sum(s[k] for s in summaries) for k in ("sent", "lost"))
-    missed = sum(s["elements_missed"] for s in summaries)
+    missed = samples.elements_missed(summaries)
     reliable = sum(s["lost"] for s in summaries if s["transport"] == "reliable")
     shares = [s["in_budget"] for s in summaries if s["in_budget"] is not None]
     text = f"{len({(s['sequence'], s['execution'], s['test']) for s in summaries})} tests, "
@@ -89,24 +89,14 @@ def _facts(store: Store, s: dict, name: str) -> dict:
     return samples.facts(rows.directory(store, s), s["test"], name)
 
 
-def _digits(s: dict, value: float | None) -> str:
-    """A time with no digit below the clock's bound."""
-    if value is None:
-        return "-"
-    if not s["bound_ms"]:
-        return ms(value)
-    least, plain = clocks.digits_ms(value, s["bound_ms"]), ms(value)
-    return min(least, plain, key=len)
-
-
 def _table(summaries: list[dict]) -> str:
     head = ["budget", "in budget", "sent", "lost", "doubled", "min", "mean", "p50", "p90", "p99",
             "p99.9", "max", "ping", "LRC", "± clock"]  # fmt: skip
     lines = []
     for s in summaries:
         share = f"<b>{percent(s['in_budget'])}</b>"
-        times = [_digits(s, s[f"{k}_ms"]) for k in ("min", "mean", "p50", "p90", "p99", "p999",
-                                                    "max", "ping", "lrc")]  # fmt: skip
+        names = ("min", "mean", "p50", "p90", "p99", "p999", "max", "ping", "lrc")
+        times = [ms(s[f"{k}_ms"], s["bound_ms"]) for k in names]
         bound = "one clock" if not s["bound_ms"] else f"{s['bound_ms']:.2g}"
         cells = [f"{s['budget_ms']:g}", share, f"{s['sent']:,}", lost(s), f"{s['doubled']:,}",
                  *times, bound]  # fmt: skip

@@ -148,7 +148,9 @@ def _outcome(store: Store, s: dict, setting: str, share: float) -> Outcome:
         high = float(ms[rank - 1]) if rank <= len(ms) else None
     words = f"{label(s)}, {'sent' if s['sender'] == 'f1' else 'received'}"
     words += s["scheduling"].partition("normal")[2]  # what was not allowed
-    return Outcome(setting, words, s["budget_ms"], s["in_budget"], high, s["held"] == "yes")
+    held = s["held"] == "yes"
+    bound, sent = s["bound_ms"] or 0.0, s["sent"]
+    return Outcome(setting, words, s["budget_ms"], s["in_budget"], high, held, sent, bound)
 
 
 _UNBUNDLED = {"bundling": False}
