@@ -1,5 +1,4 @@
-// Notices that a clock was set: that it goes otherwise than the kernel's raw one, which nobody sets
-// or adjusts.
+// Notices that a clock was set: that it goes otherwise than one which nobody sets.
 #pragma once
 
 #include <time.h>
@@ -11,6 +10,15 @@ namespace bench {
 
 class Jumps {
 public:
+    // The clock beside, and what is no jump: less than this, or what adjusting may make of a
+    // second, which is less than a thousandth. The kernel's raw clock is not adjusted;
+    // CLOCK_MONOTONIC is as CLOCK_REALTIME is, so beside it each step of that is seen.
+    struct Beside {
+        clockid_t clock = CLOCK_MONOTONIC_RAW;
+        std::int64_t leastNs = 1000000, adjustedParts = 1000;
+    };
+    static Beside steps() { return {CLOCK_MONOTONIC, 1000, INT64_MAX}; }
+
     // By how much it has jumped since the last look, and how long ago that was. 0: by no more than
     // adjusting may make, and than what passed between the readings.
     struct Found {
@@ -18,7 +26,9 @@ public:
     };
 
     template <typename NowNs>
-    explicit Jumps(NowNs nowNs) : last_(read(nowNs)) {}
+    explicit Jumps(NowNs nowNs) : Jumps(nowNs, Beside()) {}
+    template <typename NowNs>
+    Jumps(NowNs nowNs, Beside beside) : beside_(beside), last_(read(nowNs)) {}
 
     template <typename NowNs>
     Found look(NowNs nowNs) {
@@ -27,29 +37,27 @@ public:
         auto const raw = static_cast<std::int64_t>(last_.raw - was.raw);
         auto const by = static_cast<std::int64_t>(last_.now - was.now) - raw;
         auto const slack = static_cast<std::int64_t>(was.betweenNs + last_.betweenNs);
-        return {std::abs(by) <= kLeastNs + raw / kAdjusted + slack ? 0 : by, raw};
+        auto const least = beside_.leastNs + raw / beside_.adjustedParts + slack;
+        return {std::abs(by) <= least ? 0 : by, raw};
     }
 
 private:
-    // What adjusting makes of a second is less than a thousandth; what is shorter than this is no
-    // jump.
-    static constexpr std::int64_t kAdjusted = 1000, kLeastNs = 1000000;
-
     struct Readings {
         std::uint64_t now, raw, betweenNs;
     };
     template <typename NowNs>
-    static Readings read(NowNs nowNs) {
+    Readings read(NowNs nowNs) const {
         std::uint64_t const before = rawNs(), now = nowNs(), after = rawNs();
         return {now, before, after - before};
     }
-    static std::uint64_t rawNs() {
+    std::uint64_t rawNs() const {
         timespec now;
-        ::clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+        ::clock_gettime(beside_.clock, &now);
         return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u +
                static_cast<std::uint64_t>(now.tv_nsec);
     }
 
+    Beside beside_;
     Readings last_;
 };
 

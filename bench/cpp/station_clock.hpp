@@ -25,6 +25,9 @@ public:
         return wrong_ ? wrong(ns) : ns;
     }
 
+    // No error is put into it.
+    bool right() const { return !wrong_; }
+
 private:
     std::uint64_t wrong(std::uint64_t ns) const;
 

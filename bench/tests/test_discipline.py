@@ -216,3 +216,38 @@ def test_a_daemon_that_does_not_answer_is_told_and_nothing_is_guessed(run):
 def test_tests_of_one_execution_have_one_clock(run):
     both = TEST.format(daemon="x") + '\n[[sequence.execution.test]]\nclock = "estimate"'
     run.start(text(both)).fails(2, "take their time from several clocks")
+
+
+BENCH = Path(__file__).parents[1]
+STEPS = """
+#include <cstdio>
+#include "jumps.hpp"
+int main() {
+    std::int64_t offset = 0;
+    auto const now = [&] {
+        timespec t;
+        clock_gettime(CLOCK_REALTIME, &t);
+        return static_cast<std::uint64_t>(t.tv_sec * 1000000000 + t.tv_nsec + offset);
+    };
+    bench::Jumps steps(now, bench::Jumps::steps()), raw(now);
+    for (std::int64_t step : {0, 50000, -50000, 0}) {
+        offset += step;
+        timespec const second{1, 0};
+        nanosleep(&second, nullptr);
+        std::printf("%ld %ld\\n", steps.look(now).byNs, raw.look(now).byNs);
+    }
+}
+"""
+
+
+@pytest.mark.long
+def test_a_step_of_less_than_a_millisecond_is_seen_where_a_daemon_is_asked(tmp_path):
+    """A bound of tens of microseconds is told there: beside the clock that is adjusted alike."""
+    (tmp_path / "steps.cpp").write_text(STEPS)
+    program = tmp_path / "steps"
+    command = ["c++", "-std=c++17", f"-I{BENCH / 'cpp'}", tmp_path / "steps.cpp", "-o", program]
+    subprocess.run(command, check=True)
+    lines = subprocess.run([program], check=True, text=True, capture_output=True).stdout
+    steps, raw = zip(*(map(int, line.split()) for line in lines.splitlines()), strict=True)
+    assert [round(by / 10_000) for by in steps] == [0, 5, -5, 0]
+    assert raw == (0, 0, 0, 0)

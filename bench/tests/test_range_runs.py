@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as parquet
@@ -14,9 +15,10 @@ import pytest
 from browser import PROGRAM, browser
 from ranges import NEEDED, RANGEFED, text
 from ranges import run as run  # the fixture
-from runs import LIMIT_S
+from runs import LIMIT_S, SHORT
 from test_browser import WIDE
 from test_network import possible
+from test_range_ring import dropped
 
 pytestmark = NEEDED
 network_needed = pytest.mark.skipif(
@@ -174,6 +176,41 @@ def test_a_test_that_is_scaled_down_ends(run):
     assert [(r["planned"], r["sent"], r["received"]) for r in run.rows()] == [("1", "1", "1")] * 2
 
 
+@pytest.mark.long
+def test_who_takes_no_part_waits_for_those_who_measure(run):
+    """Longer than for whoever is to be heard: it goes on in the next test."""
+    longer = TEST.format(seconds=14) + "\n[[sequence.execution.test]]\nfederates = 3\n"
+    code, _, err = run.start(text(longer + TEST.format(seconds=1), 3, SHORT)).end()
+    assert code == 0, err
+    assert [r["test"] for r in run.rows()] == 2 * ["1"] + 6 * ["2"]
+    assert all(r["lost"] == "0" for r in run.rows())
+
+
+@pytest.mark.long
+def test_samples_that_a_reader_was_too_slow_for_are_counted_by_sender(run):
+    """It stood still until there was no more room for any."""
+    test = 'federates = 3\nflows = "16B@2000 16B@1500 16B@20"\nduration_s = 40\nfloor_s = 0.1\n'
+    test += 'tick_hz = 2500\nscheduling = "normal"'
+    run.start(text(test, 3))
+    measuring(run)
+    interface = interface_of(run, "f3")
+    reader = run.pid("rangefed --name f3")
+    os.kill(reader, signal.SIGSTOP)
+    deadline = time.monotonic() + LIMIT_S
+    while min(dropped(interface)[1:3]) < 10:
+        assert time.monotonic() < deadline and run.manager.poll() is None
+        time.sleep(0.05)
+    os.kill(reader, signal.SIGCONT)
+    run.fails(1, "elements or samples were missed by the reader")
+    rows = {r["sender"]: r for r in run.rows() if r["receiver"] == "f3"}
+    assert all(int(rows[name]["dropped"]) >= 10 for name in ("f1", "f2"))
+    table = parquet.read_table(run.results / "samples_test1_f3.parquet")
+    for station, name in enumerate(("f1", "f2"), 1):
+        row, logged = rows[name], np.count_nonzero(table["sender"].to_numpy() == station)
+        assert logged == int(row["received"]) - int(row["dropped"])
+        assert row["lost"] == "0"
+
+
 def test_flows_of_each_federate_are_its_own(run):
     test = 'federates = 3\nflows = "64B@50 4KB@10 2KB@20"\nduration_s = 2\nfloor_s = 0.1'
     code, _, err = run.start(text(test, 3)).end()
@@ -284,15 +321,38 @@ def test_the_planner_says_whether_it_fits(run):
     """A flow that takes no time to speak of fits, one whose budget nothing meets does not."""
     command = [*run.command(), "plan", "--rangefed", RANGEFED, "--adapter", "tcp", "--seconds", "2"]
     said = subprocess.run(
-        [*command, "--send", "64B@1", "--receive", "64B@1", "--share", "0.5"],
+        [*command, "--send", "64B@10", "--receive", "64B@10", "--share", "0.5"],
         cwd=run.directory, capture_output=True, text=True, timeout=LIMIT_S,
     )  # fmt: skip
     assert said.returncode == 0, said.stderr
-    assert "64 B at 1 Hz, reliable, sent: fits" in said.stdout and "to spare" in said.stdout
+    assert "64 B at 10 Hz, reliable, sent: fits" in said.stdout and "to spare" in said.stdout
     assert "with normal scheduling" in said.stdout
     wrong = subprocess.run([*command, "--send", "2KB", "--receive", "1KB@10"], text=True,
                            capture_output=True, timeout=LIMIT_S)  # fmt: skip
     assert wrong.returncode == 2 and "'2KB' is no flow, such as 2KB@60" in wrong.stderr
+
+
+@pytest.mark.long
+def test_the_planner_says_which_setting_could_not_be_measured(run):
+    """The usual one, whose federates end at once: the others are told all the same."""
+    programs = run.directory / "programs"
+    programs.mkdir()
+    for program in Path(RANGEFED).parent.iterdir():
+        (programs / program.name).symlink_to(program)
+    (programs / "rangefed").unlink()
+    (programs / "rangefed").write_text(
+        f'#!/bin/sh\ncase "$*" in */s0/*) exit 1;; esac\nexec {RANGEFED} "$@"\n'
+    )
+    (programs / "rangefed").chmod(0o755)
+    said = subprocess.run(
+        [*run.command(), "plan", "--rangefed", programs / "rangefed", "--adapter", "tcp",
+         "--seconds", "1", "--send", "64B@10", "--receive", "64B@10", "--share", "0.5"],
+        cwd=run.directory, capture_output=True, text=True, timeout=LIMIT_S,
+    )  # fmt: skip
+    assert said.returncode == 1 and "Traceback" not in said.stderr, said.stderr
+    assert "  not measured: its run failed (above: why)" in said.stdout
+    assert "with normal scheduling: fits" in said.stdout
+    assert "STL-" in said.stderr
 
 
 def test_rights_that_are_not_given_are_told(run):

@@ -14,6 +14,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -96,7 +97,9 @@ class Reader {
 public:
     explicit Reader(Options const& options) : o_(options) {
         o_.attach != 0 ? attach() : start();
-        if (!o_.out.empty()) log_.reset(new range::SampleLog(o_.out, o_.name));
+        if (o_.out.empty()) return;
+        log_.reset(new range::SampleLog(o_.out, o_.name));
+        if (o_.attach != 0) log_->goOn(*shared_);
     }
 
     // Until the interface has ended; its exit code.
@@ -198,13 +201,14 @@ private:
         shared_->readTo.store(ring_->until());
         if (!o_.lines) return;
         for (auto const& element : elements) show(element);
+        auto const dropped = shared_->droppedOf();
         tell({{"event", "state"},
               {"state", shared_->state.load()},
               {"logging", logging},
               {"elements", ring_->count()},
               {"overrun", ring_->missed()},
               {"samples", shared_->put.load()},
-              {"dropped", shared_->dropped.load()},
+              {"dropped", std::accumulate(dropped.begin(), dropped.end(), std::uint64_t{0})},
               {"deadlines_missed", shared_->missed.load()},
               {"deadlines_late", shared_->late.load()},
               {"lateness_max_ns", shared_->lateNsMax.load()}});
@@ -252,7 +256,6 @@ private:
         if (word == "start") {
             shared_->start.store(1);
         } else if (word == "resign") {
-            turns_ = shared_->turns.load();
             shared_->resign.store(1);
         } else if (word == "log on" || word == "log off") shared_->logging.store(word == "log on");
         else tell({{"event", "unknown"}, {"word", word}});
@@ -270,11 +273,11 @@ private:
         }
         if (WIFEXITED(status_)) {
             int const code = WEXITSTATUS(status_);
-            std::uint64_t const turns = turns_ != 0 ? shared_->turns.load() - turns_ : 0;
             tell({{"event", "ended"},
                   {"code", code},
                   {"why", shared_->error},
-                  {"turns_after_resign", turns}});
+                  {"started_ns", shared_->startedNs.load()},
+                  {"ended_ns", shared_->endedNs.load()}});
             return code;
         }
         int const signal = WTERMSIG(status_);
@@ -294,7 +297,7 @@ private:
     int status_ = 0;
     std::unique_ptr<range::RingReader> ring_;
     std::unique_ptr<range::SampleLog> log_;
-    std::uint64_t missed_ = 0, turns_ = 0;  // turns: of the interface, when it was told to resign
+    std::uint64_t missed_ = 0;
     std::string in_;
     bool closed_ = false, stopped_ = false;
 };

@@ -2,6 +2,10 @@
 // elements_testN_NAME.raw, Elements. Written by the reader, so never by who measures.
 #pragma once
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -36,29 +40,59 @@ public:
                 if (one.test != test) break;
                 part.push_back(one);
             }
+            if (logging) write("samples", test, part);
+            // Only now: what a reader has not marked when it is killed, the next one takes again.
             shared.taken.store(at, std::memory_order_release);
-            if (logging) write("samples", test, part.data(), part.size() * sizeof(Sample));
             count_ += part.size();
-        }
-        for (auto const& file : files_) {
-            if (std::fflush(file.second) != 0) fail(file.first);
         }
         shared.written.store(at);
     }
-    void keep(std::vector<Element> const& elements, unsigned test) {
-        if (!elements.empty()) {
-            write("elements", test, elements.data(), elements.size() * sizeof(Element));
+    // Goes on with what a reader has written that was killed. What it wrote last may not be whole,
+    // or not be marked as taken.
+    void goOn(Shared& shared) {
+        goesOn_ = true;
+        std::FILE* const file = std::fopen(path("samples", shared.test.load()).c_str(), "rb");
+        if (file == nullptr) return;
+        std::fseek(file, 0, SEEK_END);
+        long const whole = std::ftell(file) / static_cast<long>(sizeof(Sample));
+        Sample last{};
+        std::fseek(file, (whole - 1) * static_cast<long>(sizeof(Sample)), SEEK_SET);
+        bool const found = whole > 0 && std::fread(&last, sizeof last, 1, file) == 1;
+        std::fclose(file);
+        std::uint64_t const until = shared.put.load(std::memory_order_acquire);
+        for (std::uint64_t at = shared.taken.load(); found && at < until; ++at) {
+            if (std::memcmp(&shared.samples[at % kSamples], &last, sizeof last) != 0) continue;
+            shared.taken.store(at + 1, std::memory_order_release);
+            return;
         }
+    }
+    void keep(std::vector<Element> const& elements, unsigned test) {
+        if (!elements.empty()) write("elements", test, elements);
     }
     std::uint64_t count() const { return count_; }
 
 private:
-    void write(char const* what, unsigned test, void const* bytes, std::size_t size) {
-        std::string const path =
-            directory_ + "/" + what + "_test" + std::to_string(test) + "_" + name_ + ".raw";
-        std::FILE*& file = files_[path];
-        if (file == nullptr) file = std::fopen(path.c_str(), "wb");
-        if (file == nullptr || std::fwrite(bytes, size, 1, file) != 1) fail(path);
+    // All of it is on disk when this returns.
+    template <typename Record>
+    void write(char const* what, unsigned test, std::vector<Record> const& records) {
+        std::string const at = path(what, test);
+        std::FILE*& file = files_[at];
+        if (file == nullptr) file = open(at, sizeof(Record));
+        if (file == nullptr ||
+            std::fwrite(records.data(), sizeof(Record), records.size(), file) != records.size() ||
+            std::fflush(file) != 0) {
+            fail(at);
+        }
+    }
+    std::FILE* open(std::string const& path, std::size_t record) const {
+        struct stat there;
+        if (!goesOn_ || ::stat(path.c_str(), &there) != 0) return std::fopen(path.c_str(), "wb");
+        off_t const half = there.st_size % static_cast<off_t>(record);
+        if (::truncate(path.c_str(), there.st_size - half) != 0) return nullptr;
+        return std::fopen(path.c_str(), "ab");
+    }
+    std::string path(char const* what, unsigned test) const {
+        return directory_ + "/" + what + "_test" + std::to_string(test) + "_" + name_ + ".raw";
     }
     [[noreturn]] static void fail(std::string const& path) {
         throw std::runtime_error("can't write " + path + ": " + std::strerror(errno));
@@ -67,6 +101,7 @@ private:
     std::string directory_, name_;
     std::map<std::string, std::FILE*> files_;
     std::uint64_t count_ = 0;
+    bool goesOn_ = false;
 };
 
 }  // namespace range

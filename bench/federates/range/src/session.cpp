@@ -24,6 +24,8 @@ double const kLastWordsS = 2;
 double const kAskS = 5;
 // What a reader that lives may take to have all on disk.
 double const kWrittenS = 20;
+// For how long a federate that measures goes on when it has sent its last.
+double const kStaysS = 6;
 
 struct Failure : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -84,7 +86,9 @@ Session::Session(Options options, Shared& shared, volatile std::sig_atomic_t con
       stop_(stop),
       clock_(options_.clock == "realtime" ? bench::StationClock::Kind::realtime
                                           : bench::StationClock::Kind::monotonic),
-      jumps_([this] { return clock_.nowNs(); }),
+      jumps_([this] { return clock_.nowNs(); }, options_.clock == "realtime" && clock_.right()
+                                                    ? bench::Jumps::steps()
+                                                    : bench::Jumps::Beside()),
       echo_(clock_),
       instrument_(options_.instrument, *this, clock_),
       measure_(instrument_, shared, stop) {
@@ -213,7 +217,7 @@ void Session::check() {
             throw Failure("federate '" + peer.first + "' failed: " + peer.second.failure);
         }
         double const silent = known_ ? secondsSince(peer.second.heardNs) : 0;
-        if (silent > options_.dataTimeoutS && left_.count(peer.first) == 0) {
+        if (silent > options_.dataTimeoutS + quietS_ && left_.count(peer.first) == 0) {
             throw Failure("federate '" + peer.first + "' was not heard for " +
                           std::to_string(silent) + " s; it died or hangs");
         }
@@ -254,6 +258,12 @@ void Session::waitForAll(std::string const& what, Test const& test) {
         waitUntil("federate '" + name + "' lives but did not say '" + wanted + "' in time",
                   3 * options_.dataTimeoutS, [&] { return peers_[name].said.count(wanted) != 0; });
     }
+}
+
+bool Session::anySaid(std::string const& what, Test const& test) const {
+    std::string const wanted = what + " " + std::to_string(test.number);
+    return std::any_of(peers_.begin(), peers_.end(),
+                       [&](auto const& peer) { return peer.second.said.count(wanted) != 0; });
 }
 
 // ---- of the master
@@ -349,7 +359,7 @@ void Session::test(Test const& t) {
     if (t.federates > options_.names.size()) {
         throw Failure("test " + std::to_string(t.number) + " is of more federates than there are");
     }
-    if (!takesPart(t)) return;
+    if (!takesPart(t)) return lookOn(t);
     std::cout << "test " << t.given.dump() << std::endl;
     declare(t);
     Json const facts = measured(t);
@@ -359,18 +369,19 @@ void Session::test(Test const& t) {
         say("withdraw", &t);
     } else {
         say("over", &t, facts.dump());
-        std::string const wanted = "withdraw " + std::to_string(t.number);
-        std::string const master = options_.names.front();
         waitUntil("the master did not end test " + std::to_string(t.number) + " in time",
-                  6 * options_.dataTimeoutS + kWrittenS, [&] {
-                      return std::any_of(peers_.begin(), peers_.end(), [&](auto const& p) {
-                          return p.second.said.count(wanted) != 0;
-                      });
-                  });
+                  6 * options_.dataTimeoutS + kWrittenS, [&] { return anySaid("withdraw", t); });
     }
     instrument_.withdraw();
     if (options_.master) waitForAll("withdrawn", t);
     else say("withdrawn", &t);
+}
+
+void Session::lookOn(Test const& t) {
+    quietS_ = t.floorS + t.durationS + kStaysS;
+    while (!anySaid("withdraw", t)) pump();
+    quietS_ = 0;
+    for (auto& p : peers_) p.second.heardNs = Measure::monotonicNs();
 }
 
 void Session::declare(Test const& t) {
@@ -423,7 +434,8 @@ Json Session::measured(Test const& t) {
         if (s != station_) partners.emplace_back(s, peers_[options_.names[s - 1]].echo);
     }
     std::uint64_t const elements = shared_.elements.load(), read = shared_.read.load(),
-                        overrun = shared_.overrun.load(), dropped = shared_.dropped.load();
+                        overrun = shared_.overrun.load();
+    auto const dropped = shared_.droppedOf();
     measure_.open = true;
     say("ready", &t);
     if (options_.master) {
@@ -431,13 +443,8 @@ Json Session::measured(Test const& t) {
         say("go", &t);
         instrument_.flush();
     } else {
-        std::string const go = "go " + std::to_string(t.number);
         waitUntil("the master did not begin test " + std::to_string(t.number) + " in time",
-                  3 * options_.dataTimeoutS, [&] {
-                      return std::any_of(peers_.begin(), peers_.end(), [&](auto const& p) {
-                          return p.second.said.count(go) != 0;
-                      });
-                  });
+                  3 * options_.dataTimeoutS, [&] { return anySaid("go", t); });
     }
     // The echo's thread has a stack, locked with all else while it lives: looked at without it.
     // (From an execution's second test on the one of the test before is still in what is before.)
@@ -495,6 +502,7 @@ Json Session::measured(Test const& t) {
         if (s == station_) continue;
         Heard const& h = measure_.heard(s);
         heard[options_.names[s - 1]] = {{"received", h.received},
+                                        {"dropped", shared_.droppedOf()[s] - dropped[s]},
                                         {"doubled", h.doubled},
                                         {"disordered", h.disordered},
                                         {"beyond", h.beyond}};
@@ -515,7 +523,6 @@ Json Session::measured(Test const& t) {
                          {{"made", made - elements},
                           {"read", shared_.read.load() - read},
                           {"missed", shared_.overrun.load() - overrun}}},
-                        {"dropped", shared_.dropped.load() - dropped},
                         {"memory_kb", {before[0], after[0]}},
                         {"reader_kb", {before[1], after[1]}},
                         {"discipline", {disciplined, discipline()}},
@@ -564,7 +571,7 @@ void Session::tell(Test const& t, Json const& own) {
                      {"doubled", heard.at("doubled")},
                      {"disordered", heard.at("disordered")},
                      {"elements_missed", to.at("elements").at("missed")},
-                     {"dropped", to.at("dropped")}});
+                     {"dropped", heard.at("dropped")}});
     }
     if (!options_.paced) return;
     goOn_ = false;
@@ -587,6 +594,7 @@ void Session::runLive() {
         beat();
         check();
     }
+    shared_.startedNs.store(Measure::monotonicNs());
     std::string notice;
     instrument_.prime();
     std::string const scheduling = schedule(t.realtime, notice);
@@ -594,6 +602,7 @@ void Session::runLive() {
     measure_.open = true;
     if (shared_.resign.load() == 0) measure_.run(t, station_, 0);
     measure_.open = false;
+    shared_.endedNs.store(Measure::monotonicNs());
     schedule(false, notice);
     check();
 }

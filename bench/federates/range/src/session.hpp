@@ -59,11 +59,14 @@ private:
     void runLive();
     void endAll();
     void test(Test const& test);
+    // Of a federate that takes no part: until the others' test is over.
+    void lookOn(Test const& test);
     void declare(Test const& test);
     Json measured(Test const& test);
     // What the daemon says that disciplines this host's clock; nothing if it is not to be asked.
     std::string discipline() const;
     void waitForAll(std::string const& what, Test const& test);
+    bool anySaid(std::string const& what, Test const& test) const;
     void tell(Test const& test, Json const& own);
     bool takesPart(Test const& test) const { return station_ <= test.federates; }
     // Those of a test but this one.
@@ -101,6 +104,7 @@ private:
     std::map<std::string, bool> left_;  // federates whose process has ended
     std::string failure_;
     std::uint64_t saidNs_ = 0;
+    double quietS_ = 0;  // so much longer others may be silent: they measure
 
     // The manager is told that this one lives, and a stuck one is ended, by a thread of its own.
     std::mutex pipeMutex_;

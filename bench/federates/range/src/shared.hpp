@@ -5,8 +5,11 @@
 // Invariant: each field has one writer. The interface never waits for a reader.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 
 namespace range {
 
@@ -38,7 +41,7 @@ static_assert(sizeof(Sample) == 24, "as it stands in files");
 enum class State : std::uint32_t { starting, joined, measuring, ended };
 
 struct Shared {
-    static constexpr std::uint64_t kMagic = 0x3230474e41524c53;  // "SLRANG02"
+    static constexpr std::uint64_t kMagic = 0x3330474e41524c53;  // "SLRANG03"
 
     std::uint64_t magic;
     // Events for the interface: it looks at them in each turn.
@@ -48,16 +51,24 @@ struct Shared {
     std::atomic<std::uint64_t> turns;
     char name[64], error[256];
     std::atomic<std::uint64_t> missed, late, lateNsMax;  // deadlines of its timer
+    std::atomic<std::uint64_t> startedNs, endedNs;       // live: when it had seen the events
     alignas(64) std::atomic<std::uint64_t> elements;     // written so far
     Element ring[kElements];
     // Every message, for the log.
     alignas(64) std::atomic<std::uint64_t> put;
-    std::atomic<std::uint64_t> dropped;
-    alignas(64) std::atomic<std::uint64_t> taken;  // the reader's
-    std::atomic<std::uint64_t> written;            // on disk, or left out as logging is off
-    std::atomic<std::uint64_t> read, overrun;      // elements, and those that it missed
-    std::atomic<std::uint64_t> readTo;             // it has looked as far as this
+    std::atomic<std::uint64_t> dropped[kFederates + 1];  // by sender
+    alignas(64) std::atomic<std::uint64_t> taken;        // the reader's
+    std::atomic<std::uint64_t> written;                  // on disk, or left out as logging is off
+    std::atomic<std::uint64_t> read, overrun;            // elements, and those that it missed
+    std::atomic<std::uint64_t> readTo;                   // it has looked as far as this
     Sample samples[kSamples];
+
+    // How many samples were left out, of each sender.
+    std::array<std::uint64_t, kFederates + 1> droppedOf() const {
+        std::array<std::uint64_t, kFederates + 1> found;
+        std::copy(std::begin(dropped), std::end(dropped), found.begin());
+        return found;
+    }
 
     // ---- of the interface
     void add(Element const& element) {
@@ -70,7 +81,7 @@ struct Shared {
     void add(Sample const& sample) {
         std::uint64_t const at = put.load(std::memory_order_relaxed);
         if (at - taken.load(std::memory_order_acquire) >= kSamples) {
-            dropped.fetch_add(1, std::memory_order_relaxed);
+            dropped[sample.sender].fetch_add(1, std::memory_order_relaxed);
             return;
         }
         samples[at % kSamples] = sample;
