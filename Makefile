@@ -331,8 +331,8 @@ scale: venv
 	$(VENV)/bin/python bench/scale.py --updates $(UPDATES) --out $(BUILD)/bench/scale
 
 # Phase II of EC1: on sockets (which is phase 0) and Starling 480 configurations each, half an hour; and of one to one,
-# each a run with a report of its own: sites 40 minutes and tunnels, ten entities only, 10 (both root), bundling 8,
-# conflation 25, scheduling 16, middleware (Cyclone DDS beside both) 12. phase1, who reaches whom, 2. ONLY=40-79 takes some
+# each a run with a report of its own: sites 40 minutes and tunnels, ten entities only, 10 (both root), bundling 12,
+# conflation 29, scheduling 16, middleware (Cyclone DDS beside both) 12. phase1, who reaches whom, 2. ONLY=40-79 takes some
 # configurations, RESUME=DIR goes on with a run that was interrupted. What they show is committed by `make keep-ec1
 # RUN=build/bench/ec1-sites-...`.
 EC1S := $(addprefix campaign-ec1,$(addprefix -,sites tunnels bundling conflation scheduling middleware))
@@ -343,8 +343,8 @@ EC1_PROGRAMS = --rti-root $(abspath $(BUILD)/stage) --ec1fed $(abspath $(BUILD)/
 campaign-ec1-sites: EC1 = --topology 1-1 --sites lan,lan-9000,wan
 campaign-ec1-tunnels: EC1 = --topology 1-1 --sites gre,vxlan,wireguard
 campaign-ec1-tunnels: ONLY ?= 40-79
-campaign-ec1-bundling: EC1 = --topology 1-1 --adapters starling --bundling both
-campaign-ec1-conflation: EC1 = --topology 1-1 --adapters starling,dds --conflate both --lag-s 0.2
+campaign-ec1-bundling: EC1 = --topology 1-1 --adapters sockets,starling --bundling both
+campaign-ec1-conflation: EC1 = --topology 1-1 --adapters sockets,starling,dds --conflate both --lag-s 0.2
 campaign-ec1-scheduling: EC1 = --topology 1-1 --real-time both
 campaign-ec1-middleware: EC1 = --topology 1-1 --adapters sockets,starling,dds
 campaign-ec1 $(EC1S): setup-bench venv ec1
@@ -388,10 +388,10 @@ keep-rtibm:
 # kill -9 of each process of a run at random moments, KILLS times each; then the run is resumed.
 .PHONY: bench-kills
 KILLS ?= 20
-bench-kills: setup-tests venv bmfed fomcost
+bench-kills: setup-tests venv bmfed fomcost range
 	KILLS=$(KILLS) BMFED=$(abspath $(BUILD)/bmfed/bmfed) RTI_ROOT=$(abspath $(BUILD)/stage) \
-	    FOMCOST=$(abspath $(BUILD)/fomcost/fomcost) \
-	    $(VENV)/bin/pytest -q bench/tests/test_kills.py bench/tests/test_fomcost_kills.py
+	    FOMCOST=$(abspath $(BUILD)/fomcost/fomcost) RANGEFED=$(abspath $(BUILD)/range/rangefed) \
+	    $(VENV)/bin/pytest -q bench/tests/test_kills.py bench/tests/test_fomcost_kills.py bench/tests/test_range_kills.py
 
 # cmake leaves its own list in the build folder; root's would be in its user's way.
 install:

@@ -111,8 +111,14 @@ def alike(
     statement: str, ones: dict[Hashable, float], others: dict[Hashable, float], margin: float,
     of: int = 1,
 ) -> Finding:  # fmt: skip
-    """Both are the same but for a margin (a share of the value): equivalence, not mere silence."""
+    """Both are the same but for a margin (a share of the value): equivalence, not mere silence.
+    Where one has nothing at all and the other something, they are not."""
+    nothing = [k for k in ones if k in others and (ones[k] > 0) != (others[k] > 0)]
     found = ratio(ones, others, of)
+    if nothing:
+        where = ", ".join(map(str, nothing[:8])) + (" ..." if len(nothing) > 8 else "")
+        numbers = f"one of both has nothing in {len(nothing)} configurations: {where}"
+        return Finding(statement, "no", numbers, len(nothing) + (found[3] if found else 0))
     if found is None:
         return Finding(statement, "can't be said: fewer than three configurations in common")
     value, low, high, count = found

@@ -5,11 +5,9 @@ somebody's own is its carrier, on sites of its own.
 
 from collections.abc import Callable
 from html import escape
-from itertools import combinations
 
-from . import findings, sites
+from . import sites
 from .cells import ms
-from .findings import Finding
 from .parts import text_table
 from .sites import OWN, PROFILES
 from .store import Store
@@ -24,6 +22,8 @@ CONFLATING = ("dds", "starling")  # what overwrites what is not read, where that
 _BETWEEN = "between adapters, through a gateway"
 _SAME = ("configuration", "entities", "rate", "payload", "transport", "theory_mbps", "conflate",
          "lag_s", "scheduling")  # fmt: skip
+# Who takes so much longer than planned is too slow, and who sends so many later than a period.
+_LONGER, _LATE_MAX = 1.02, 0.001
 
 
 def place(s: dict) -> tuple[str, str, str]:
@@ -61,7 +61,8 @@ def points(summaries: list[dict]) -> list[dict]:
     for (topology, carrier, profile, *_), flows in groups.items():
         one = {key: flows[0][key] for key in _SAME}
         one |= {"topology": topology, "carrier": carrier, "profile": profile, "flows": len(flows)}
-        for name in ("sent", "received", "lost", "conflated", "duplicates", "reordered", "unsent"):
+        for name in ("sent", "received", "lost", "conflated", "duplicates", "reordered", "unsent",
+                     "late_sends"):  # fmt: skip
             one[name] = sum(f[name] for f in flows)
         for name in ("mbps", "mean_ms", "sd_ms", "p50_ms", "p90_ms", "p99_ms", "together",
                      "sender_cpu", "receiver_cpu", "cpu_busy", "wake_p50_us", "wake_sd_us",
@@ -76,7 +77,7 @@ def points(summaries: list[dict]) -> list[dict]:
         one["senders"] = len({f["sender"] for f in flows})
         one["of_theory"] = one["mbps"] / one["theory_mbps"]
         one["reliability"] = one["received"] / one["sent"] if one["sent"] else None
-        one["unheld"] = one["sent"] < HELD * (one["sent"] + one["unsent"])
+        one["unheld"] = any(map(_unheld, flows))
         each = [f["fragments"] / f["sent"] for f in flows if f["sent"]]
         one["fragments_each"] = sum(each) / len(each) if each else 0.0
         one["way"] = flows[0]["way"]
@@ -89,6 +90,14 @@ def points(summaries: list[dict]) -> list[dict]:
         found.append(one)
     _limit(found)
     return found
+
+
+def _unheld(f: dict) -> bool:
+    """Whether a publisher was too slow: it left updates out, sent them late, or took longer."""
+    planned = f["sent"] + f["unsent"]
+    planned_s = planned / f["entities"] / f["rate"] / f.get("samples", 1)
+    late = f["late_sends"] > _LATE_MAX * f["sent"] or (f["send_s"] or 0) > _LONGER * planned_s
+    return late or f["sent"] < HELD * planned
 
 
 def _together(flows: list[dict]) -> float:
@@ -119,16 +128,33 @@ def _limit(found: list[dict]) -> None:
     """Marks configurations of which no finding is computed: plain sockets miss theory, as the
     machine is too slow, or the link; the link would need a higher rate than it has; a CPU is busy.
     """
-    missed = {
-        (p["topology"], p["profile"], p["configuration"])
-        for p in found
-        if p["carrier"] == SOCKETS and p["of_theory"] < THEORY_MIN
-    }
+    sockets: dict[tuple, dict[tuple, dict]] = {}
+    for p in filter(_plain, found):
+        sockets.setdefault(_where(p), {})[p["scheduling"], bool(p["conflate"])] = p
     for p in found:
-        rate = PROFILES.get(p["profile"], {}).get("rate_mbit")
-        fails = (p["topology"], p["profile"], p["configuration"]) in missed
-        p["beyond"] = rate is not None and (fails or wire_mbps(p) > THEORY_MIN * rate)
-        p["limited"] = (rate is None and fails) or (p["cpu_busy"] or 0) > BUSY_MAX
+        rate, of = PROFILES.get(p["profile"], {}).get("rate_mbit"), sockets.get(_where(p), {})
+        # Those that are scheduled as this one, where they are; else the plain ones.
+        beside = of.get((p["scheduling"], bool(p["conflate"])), of.get(("normal", False)))
+        p["alone"] = beside is None
+        p["missed"] = beside is not None and beside["of_theory"] < THEORY_MIN
+        p["busy"] = (p["cpu_busy"] or 0) > BUSY_MAX
+        p["over"] = rate is not None and wire_mbps(p) > THEORY_MIN * rate
+        p["beyond"] = p["over"] or (rate is not None and p["missed"])
+        p["limited"] = p["busy"] or (rate is None and p["missed"])
+
+
+def _plain(p: dict) -> bool:
+    return p["carrier"].split()[0] == SOCKETS
+
+
+def _where(p: dict) -> tuple:
+    return p["topology"], p["profile"], p["configuration"]
+
+
+def judged(p: dict) -> bool:
+    """Whether findings are computed from it. Plain sockets are not judged by themselves: what they
+    miss though CPU and link allow it is theirs."""
+    return not (p["busy"] or p["over"]) if _plain(p) else not (p["limited"] or p["beyond"])
 
 
 def wire_mbps(p: dict) -> float:
@@ -178,48 +204,18 @@ def tables(found: list[dict]) -> list[str]:
     """Every configuration."""
     head = ("topology", "carrier", "sites", "configuration", "entities x Hz x bytes", "delivery",
             "flow Mbit/s", "theory", "host Mbit/s", "theory", "reliability", "lost", "overwritten",
-            "again", "reordered", "unsent", "mean ms", "sd", "p50", "p99", "CPU", "")  # fmt: skip
+            "again", "reordered", "unsent", "late", "mean ms", "sd", "p50", "p99", "CPU",
+            "")  # fmt: skip
     lines = [
         (p["topology"], p["carrier"], p["profile"], str(p["configuration"]),
          f"{p['entities']} x {p['rate']:g} x {p['payload']}", p["transport"].replace("_", " "),
          f"{p['mbps']:.4g}", f"{p['theory_mbps']:.4g}", f"{p['host_mbps']:.4g}",
          f"{p['host_theory']:.4g}", f"{p['reliability'] or 0:.4f}",
-         *(str(p[k]) for k in ("lost", "conflated", "duplicates", "reordered", "unsent")),
+         *(str(p[k]) for k in ("lost", "conflated", "duplicates", "reordered", "unsent",
+                               "late_sends")),
          *(ms(p[k]) for k in ("mean_ms", "sd_ms", "p50_ms", "p99_ms")), f"{p['cpu_busy']:.0%}",
          "; ".join(word for key, word in _MARKS.items() if p[key]))
         for p in found
     ]  # fmt: skip
     return ["<details><summary>Every configuration</summary>", text_table(head, lines),
             "</details>"]  # fmt: skip
-
-
-def between(good: dict[tuple, list[dict]], margin: float) -> list[tuple[str, Finding]]:
-    """What two sets say of each other: subscribers, sites, adapters. Intervals are as wide as their
-    number wants it, so that all of them hold together (Bonferroni)."""
-    return _between(good, margin, max(1, len(_between(good, margin, 1))))
-
-
-def _between(good: dict[tuple, list[dict]], margin: float, of: int) -> list[tuple[str, Finding]]:
-    said = []
-    values = lambda of, key: {p["configuration"]: p[key] or 0 for p in of}  # noqa: E731
-    for (a, mine), (b, others) in combinations(good.items(), 2):
-        differing = [n for n in range(3) if a[n] != b[n]]
-        where = ", ".join(x for n, x in enumerate(a) if n not in differing)
-        if differing == [1]:
-            for key, what in (("p50_ms", "median latency"), ("sd_ms", "jitter"),
-                              ("of_theory", "throughput")):  # fmt: skip
-                f = findings.compared(what, a[1], b[1], values(mine, key), values(others, key), of)
-                said.append((where, f))
-        elif differing == [2] and {a[2][:3], b[2][:3]} == {"lan", "wan"}:
-            for key in ("of_theory", "reliability"):
-                statement = f"WAN behaves as LAN: {key.replace('_', ' ')}"
-                one, other = (mine, others) if a[2].startswith("wan") else (others, mine)
-                found = findings.alike(statement, values(one, key), values(other, key), margin, of)
-                said.append((where, found))
-        elif differing == [0] and {a[0], b[0]} == {"1-1", "1-N"}:
-            one, many = (mine, others) if a[0] == "1-1" else (others, mine)
-            for key, what in (("p50_ms", "latency"), ("sender_cpu", "a publisher's CPU")):
-                f = findings.compared(f"growth of {what} with subscribers", "four", "one",
-                                      values(many, key), values(one, key), of)  # fmt: skip
-                said.append((where, f))
-    return said

@@ -133,7 +133,18 @@ def not_as_named(found: list[dict]) -> list[str]:
 
 def marks(found: list[dict], summaries: list[dict]) -> list[str]:
     """What a reader must know before any figure."""
-    return [*not_as_named(found), *unheld(found), *emulated(summaries)]
+    return [*not_as_named(found), *unheld(found), *alone(found), *emulated(summaries)]
+
+
+def alone(found: list[dict]) -> list[str]:
+    """Where nothing shows what the machine itself could carry."""
+    if not (many := sum(p["alone"] for p in found)):
+        return []
+    what = (
+        f"No plain sockets ran beside {many} of {len(found)} configurations: whether the machine "
+        "or a link holds these back is told by the CPUs' work and the link's rate alone."
+    )
+    return [f'<p class="note">{escape(what)}</p>']
 
 
 def unheld(found: list[dict]) -> list[str]:

@@ -101,7 +101,7 @@ def made(limited: bool = False, grows_with_rate: float = 0.0, lost: int = 0) -> 
                 {"configuration": n, "entities": c.entities, "rate": c.rate, "payload": c.payload,
                  "transport": c.transport, "topology": topology, "carrier": "starling",
                  "profile": "local", "bundling": False, "limited": limited, "conflate": 0,
-                 "beyond": False,
+                 "beyond": False, "busy": False, "over": False, "missed": limited, "alone": False,
                  "of_theory": 1.0,
                  "reliability": 1.0, "lost": lost, "p50_ms": 0.2 + c.payload / 6000
                  + grows_with_rate * c.rate / 10 + n % 7 / 1000, "sd_ms": 0.1, "mbps": theory,
@@ -163,6 +163,7 @@ def flows_between(carriers: tuple[str, ...], profile: str) -> list[dict]:
                  "theory_mbps": theory, "mbps": min(theory, most), "conflate": 0,
                  "lag_s": 0.0, "scheduling": "normal", "sent": 100, "received": 100, "lost": 0,
                  "conflated": 0, "duplicates": 0, "reordered": 0, "unsent": 0, "together": 1.0,
+                 "late_sends": 0, "send_s": 0.0,
                  "sender_cpu": 0.1, "receiver_cpu": 0.1, "cpu_busy": 0.2, "wake_p50_us": 50.0,
                  "wake_sd_us": 1.0, "wake_max_us": 60.0, "sender": "pub1", "receiver": "sub1",
                  "fragments": 0, "way": "UDP", "way_reliable": False, "adapter": carrier,
@@ -188,9 +189,116 @@ def test_no_finding_but_the_links_limit_is_computed_from_what_is_beyond_the_link
 def test_wan_is_compared_with_lan_where_both_links_carry_the_load():
     found = between_sites(("starling",)) + between_sites(("starling",), "wan")
     every = {f.statement: f for _, f in stated(found)}
-    said = every["WAN behaves as LAN: of theory"]
+    said = every["WAN behaves as LAN (wan beside lan): of theory"]
     assert said.answer == "yes"
     assert said.count == sum(not p["beyond"] for p in found if p["profile"] == "wan") < 120
+    # What a WAN's loss makes of sockets is no reason to leave out what it makes of others.
+    both = between_sites(("starling", "sockets"))
+    for p in (lost := flows_between(("starling", "sockets"), "wan")):
+        if p["configuration"] < 20:
+            p |= {"mbps": 0.0, "received": 0}
+    wan = flow_points.points(lost)
+    every = {f.statement: f for w, f in stated([*both, *wan]) if w == "1-1, starling"}
+    for key in ("of theory", "reliability"):
+        said = every[f"WAN behaves as LAN (wan beside lan): {key}"]
+        assert said.answer == "no" and said.numbers.startswith("one of both has nothing in 20 ")
+
+
+def test_pairs_of_sites_are_told_apart():
+    kinds = [between_sites(("starling",), kind) for kind in ("lan", "lan-9000", "wan")]
+    said = [f.statement for _, f in stated([p for of in kinds for p in of])
+            if f.statement.startswith("WAN")]  # fmt: skip
+    assert len(said) == 4 == len(set(said))
+
+
+def test_what_comes_nowhere_on_one_side_is_no_equivalence():
+    ones = dict.fromkeys(range(20), 1.0)
+    found = findings.alike("alike", ones | {3: 0.0, 7: 0.0}, ones, 0.2)
+    assert found.answer == "no" and found.count == 20
+    assert found.numbers == "one of both has nothing in 2 configurations: 3, 7"
+
+
+CARRIERS = {"normal": "", "real-time": " real-time", "latest": " latest"}
+
+
+@pytest.mark.parametrize("how", ["real-time", "latest", "normal"])
+def test_what_sockets_miss_marks_however_their_carrier_is_called(how):
+    """As they are scheduled like the others; else the plain ones count."""
+    made = []
+    for carrier, much in (("sockets", 0.5), ("starling", 1.0)):
+        for f in flows_between((carrier,), "lan")[:20]:
+            sequence = f"1-1.{carrier}.local"
+            more = {"scheduling": how if how == "real-time" else "normal",
+                    "conflate": int(how == "latest")}  # fmt: skip
+            made.append(f | more | {"sequence": sequence, "mbps": much * f["theory_mbps"]})
+    found = flow_points.points(made)
+    assert {p["carrier"] for p in found} == {c + CARRIERS[how] for c in ("sockets", "starling")}
+    assert all(p["limited"] and not p["alone"] for p in found)
+    assert flow_sections.alone(found) == []
+    # Their own miss is told, and nothing of the others'.
+    said = answers(found, f"1-1, sockets{CARRIERS[how]}, local")
+    assert said["throughput meets theory"] == "no"
+    said = answers(found, f"1-1, starling{CARRIERS[how]}, local")
+    assert said["throughput meets theory"] == "can't be said: no configuration"
+    # Normal sockets meet theory: they decide for themselves, and for who has none of its own.
+    plain = [f | {"scheduling": "normal", "conflate": 0, "mbps": f["theory_mbps"]}
+             for f in made if "sockets" in f["sequence"]]  # fmt: skip
+    if how != "normal":
+        found = flow_points.points(made + plain)
+        by = {carrier: {p["limited"] for p in found if p["carrier"] == carrier}
+              for carrier in ("sockets", f"starling{CARRIERS[how]}")}  # fmt: skip
+        assert by == {"sockets": {False}, f"starling{CARRIERS[how]}": {True}}
+        found = flow_points.points([f for f in made if "starling" in f["sequence"]] + plain)
+        assert not any(p["limited"] or p["alone"] for p in found)
+
+
+def test_where_no_sockets_ran_it_is_said():
+    (said,) = flow_sections.alone(between_sites(("starling",)))
+    assert "No plain sockets ran beside 120 of 120 configurations" in said
+
+
+def test_what_is_left_out_stands_beside_each_finding():
+    """Also that middleware missed theory where sockets met it, though a CPU was full."""
+    made = flows_between(("sockets", "starling"), "lan")
+    for f in made:
+        f["sequence"] = f["sequence"].replace("lan", "local")
+        mine = "starling" in f["sequence"] and f["configuration"] < 18
+        f |= {"mbps": f["theory_mbps"] * (0.4 if mine else 1), "cpu_busy": 0.99 if mine else 0.2}
+    found = {f.statement: f for w, f in stated(flow_points.points(made))
+             if w == "1-1, starling, local"}  # fmt: skip
+    meets = found["throughput meets theory"]
+    assert meets.answer == "yes" and meets.numbers == (
+        "in all 102; 18 of 120 not judged: limited by the machine, or beyond the link"
+    )
+    assert "; 18 of 120 not judged" in found["latency grows with payload"].numbers
+    full = found["throughput meets theory where a CPU is full and sockets meet it"]
+    assert full.answer == "no" and full.numbers.startswith("not in 18 of 18: ")
+
+
+def two_bundlings(more: float, alone: bool = False) -> list[dict]:
+    """Updates come `more` times as often at once by each 1000 Hz where they are bundled; and those
+    of fast publishers come so in any case."""
+    made = []
+    for word in ("bundled",) if alone else ("bundled", "unbundled"):
+        for n, f in enumerate(flows_between(("starling",), "lan")):
+            rate = f["rate"] * f["entities"]
+            once = (1 + rate / 3000) * (1 + n % 7 / 100)
+            once *= 1 + more * rate / 1000 if word == "bundled" else 1
+            own = {"sequence": f"1-1.starling.local.{word}", "mbps": f["theory_mbps"]}
+            made.append(f | own | {"together": once, "setting": {"bundling": word == "bundled"}})
+    return flow_points.points(made)
+
+
+@pytest.mark.parametrize(
+    ("points", "answer"),
+    [(two_bundlings(1.0), "yes"), (two_bundlings(0.0), "no difference found"),
+     (two_bundlings(1.0, alone=True), "can't be said: none ran unbundled beside it")],
+)  # fmt: skip
+def test_bundling_is_told_beside_the_same_unbundled(points, answer):
+    said = answers(points, "1-1, starling bundled, local")
+    assert said["bundling: updates come at once, more by rate, beside unbundled"] == answer
+    other = answers(points, "1-1, starling unbundled, local")
+    assert not any(statement.startswith("bundling") for statement in other)
 
 
 def test_connectivity_is_told_apart_by_the_kind_of_sites():
@@ -252,11 +360,14 @@ def test_a_file_of_ones_own_has_a_report():
 
 
 def test_publishers_that_did_not_hold_their_rate_are_named_and_grey():
-    """What was sent late but sent is no matter; a hundredth that was not is."""
+    """A hundredth that was not sent; or was late by more than a period; or all a tenth longer."""
     flows = [of_a_flow() | {"configuration": n, "sent": sent, "unsent": 10_000 - sent}
              for n, sent in ((117, 9_900), (118, 9_995), (119, 10_000))]  # fmt: skip
     found = flow_points.points(flows)
     assert [p["unheld"] for p in found] == [True, False, False]
+    ten = of_a_flow() | {"entities": 1, "rate": 10.0, "sent": 10, "send_s": 0.9}
+    ways = (ten, ten | {"send_s": 1.1}, ten | {"late_sends": 1})
+    assert [flow_points.points([f])[0]["unheld"] for f in ways] == [False, True, True]
     assert "its rate was not held" in "".join(flow_points.tables(found))
     (said,) = flow_sections.unheld(found)
     assert "did not hold their rate in 1-1 starling, lan, 117. What they did send" in said

@@ -3,67 +3,55 @@
 from html import escape
 from operator import itemgetter
 
-from ... import drawing, findings, flow_figures, flow_sections, order, parts, report
+from ... import drawing, findings, flow_figures, flow_findings, flow_sections, order, parts, report
 from ...findings import Finding
-from ...flow_points import THEORY_MIN, between, connectivity, points, tables
+from ...flow_findings import between, meets, name, told
+from ...flow_points import connectivity, judged, points, tables
 from ...sites import PROFILES
 from ...store import Store
 
 MARGIN = 0.2  # within which WAN behaves as LAN
 
 
-def _name(p: dict) -> str:
-    return f"{p['topology']} {p['configuration']}"
-
-
 def stated(found: list[dict]) -> list[tuple[str, Finding]]:
     """The source's findings, for every topology, carrier and kind of sites; no point is used that
     is limited by the machine or beyond the link, but for what is lost, and for the link's limit."""
     said = []
-    sets: dict[tuple, list[dict]] = {}
-    for p in found:
-        sets.setdefault((p["topology"], p["carrier"], p["profile"]), []).append(p)
-    good = {key: [p for p in of if not (p["limited"] or p["beyond"])] for key, of in sets.items()}
-    for (topology, carrier, profile), mine in good.items():
-        where = f"{topology}, {carrier}, {profile}"
+    sets = flow_findings.sets(found)
+    for key, every in sets.items():
+        topology, carrier, profile = key
+        where, mine = f"{topology}, {carrier}, {profile}", list(filter(judged, every))
         kb, p50 = (lambda p: p["payload"] / 1000), itemgetter("p50_ms")
         nine_k = [p for p in mine if p["payload"] == 9000 and p["entities"] == 10]
-        all_reliable = [p for p in sets[topology, carrier, profile]
-                        if p["transport"] == "reliable" and not p["conflate"]]  # fmt: skip
-        said += [
-            (where, f) for f in (
-                findings.every("throughput meets theory", mine,
-                               lambda p: p["of_theory"] >= THEORY_MIN, _name),
-                findings.every("reliability is at least 99.9 %", mine,
-                               lambda p: (p["reliability"] or 0) >= 0.999, _name),
-                findings.every("nothing is lost under reliable delivery", all_reliable,
-                               lambda p: p["lost"] == 0, _name),
-                findings.every("9000-byte reliable payloads of ten entities meet theory",
-                               [p for p in nine_k if p["transport"] == "reliable"],
-                               lambda p: p["of_theory"] >= THEORY_MIN, _name),
-                findings.grows("latency grows with payload", mine, kb, p50,
-                               itemgetter("entities", "rate", "transport"), "ms per 1000 bytes"),
-                findings.grows("latency does not grow with rate", mine, lambda p: p["rate"] / 10,
-                               p50, itemgetter("entities", "payload", "transport"), "ms per 10 Hz",
-                               expected=False),
-                findings.grows("latency grows with entities", mine, lambda p: p["entities"] / 10,
-                               p50, itemgetter("rate", "payload", "transport"), "ms per ten"),
-                findings.grows("bundling: updates come at once, more by rate",
-                               [p for p in mine if p["bundling"] and p["together"]],
-                               lambda p: p["rate"] * p["entities"] / 100,
-                               lambda p: p["together"], itemgetter("payload", "transport"),
-                               "updates per 100 Hz"),
-                findings.grows("a publisher's CPU grows with entities", mine,
-                               lambda p: p["entities"] / 10, lambda p: p["sender_cpu"],
-                               itemgetter("rate", "payload", "transport"), "CPUs per ten"),
-            )
+        all_reliable = [p for p in every if p["transport"] == "reliable" and not p["conflate"]]
+        of_judged = [
+            findings.every("throughput meets theory", mine, meets, name),
+            findings.every("reliability is at least 99.9 %", mine,
+                           lambda p: (p["reliability"] or 0) >= 0.999, name),
+            findings.every("9000-byte reliable payloads of ten entities meet theory",
+                           [p for p in nine_k if p["transport"] == "reliable"], meets, name),
+            findings.grows("latency grows with payload", mine, kb, p50,
+                           itemgetter("entities", "rate", "transport"), "ms per 1000 bytes"),
+            findings.grows("latency does not grow with rate", mine, lambda p: p["rate"] / 10,
+                           p50, itemgetter("entities", "payload", "transport"), "ms per 10 Hz",
+                           expected=False),
+            findings.grows("latency grows with entities", mine, lambda p: p["entities"] / 10,
+                           p50, itemgetter("rate", "payload", "transport"), "ms per ten"),
+            *flow_findings.bundled(key, sets),
+            findings.grows("a publisher's CPU grows with entities", mine,
+                           lambda p: p["entities"] / 10, lambda p: p["sender_cpu"],
+                           itemgetter("rate", "payload", "transport"), "CPUs per ten"),
         ]  # fmt: skip
+        lossless = findings.every("nothing is lost under reliable delivery", all_reliable,
+                                  lambda p: p["lost"] == 0, name)  # fmt: skip
+        here = [*told(of_judged, every), lossless, *flow_findings.busy(every)]
+        said += [(where, f) for f in here]
         if (rate := PROFILES.get(profile, {}).get("rate_mbit")) is not None:
-            over = [p for p in sets[topology, carrier, profile] if p["host_theory"] > rate]
+            over = [p for p in every if p["host_theory"] > rate]
             said.append((where, findings.every(
                 f"beyond {rate} Mbit/s of a host the link's limit is seen", over,
-                lambda p, r=rate: p["host_mbps"] <= 1.02 * r, _name)))  # fmt: skip
-    return said + between(good, MARGIN)
+                lambda p, r=rate: p["host_mbps"] <= 1.02 * r, name)))  # fmt: skip
+    return said + between(sets, MARGIN)
 
 
 def write(store: Store, summaries: list[dict]) -> None:

@@ -81,9 +81,11 @@ def _carriers(adapter: str, number: int) -> str:
 
 
 def _plainly(carrier: str, fields: dict) -> dict:
-    """Fields of a test: only RTIs bundle."""
-    plain = carrier in RAW or carrier == "dds"
-    return {key: value for key, value in fields.items() if key != "bundling" or not plain}
+    """Fields of a test: only RTIs bundle; the limit beside those that overwrite and do not neither
+    overwrites nor lags."""
+    raw = {"bundling", *(("conflate", "lag_s") if fields.get("conflate") == [False, True] else ())}
+    plain = raw if carrier in RAW else {"bundling"} if carrier == "dds" else set()
+    return {key: value for key, value in fields.items() if key not in plain}
 
 
 def _able(adapter: str, number: int) -> bool:
