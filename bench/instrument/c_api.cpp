@@ -137,13 +137,20 @@ double number(std::map<std::string, std::string> const& settings, char const* na
     return value;
 }
 
+bool yes(std::map<std::string, std::string> const& settings, char const* name) {
+    std::string const& text = settings.at(name);
+    if (text == "yes" || text == "no") return text == "yes";
+    throw std::runtime_error(std::string("the setting '") + name + "' is '" + text +
+                             "'; it is yes or no");
+}
+
 }  // namespace
 
 struct starling_instrument final : private Instrument::Events {
     explicit starling_instrument(std::map<std::string, std::string> const& settings)
         : timeoutS_(number(settings, "timeout", 0, 1e6)),
           turns_(static_cast<unsigned>(number(settings, "turns", 1, 10000))),
-          realtime_(settings.at("realtime") == "yes"),
+          realtime_(yes(settings, "realtime")),
           instrument_(options(settings), *this, clock_) {
         instrument_.connect();
         auto const until =
@@ -185,6 +192,14 @@ struct starling_instrument final : private Instrument::Events {
         instrument_.declare(record, bytes + sizeof(bench::RecordHead), reliable);
         declared_ = true;
         thread_ = std::thread([this] { run(); });
+        if (!realtime_) return;
+        sched_param priority{};
+        priority.sched_priority = 80;
+        int const refused = ::pthread_setschedparam(thread_.native_handle(),
+                                                    SCHED_FIFO | SCHED_RESET_ON_FORK, &priority);
+        if (refused != 0) {
+            problem("real-time scheduling is not allowed: " + std::string(std::strerror(refused)));
+        }
     }
     void write(void const* value) {
         needDeclared();
@@ -199,7 +214,9 @@ struct starling_instrument final : private Instrument::Events {
         if (of.number() == read_[station]) return 0;  // nothing newer, or nothing at all
         starling_news found;
         read_[station] = of.get(static_cast<unsigned char*>(value), found);
-        found.missed = found.count - std::min(found.count, counts_[station] + 1);
+        // Before the first that is read none was missed.
+        std::uint32_t const last = counts_[station];
+        found.missed = last == 0 ? 0 : found.count - std::min(found.count, last + 1);
         counts_[station] = found.count;
         if (news != nullptr) *news = found;
         return 1;
@@ -247,11 +264,6 @@ private:
     void run() {
         try {
             instrument_.prime();
-            if (realtime_) {
-                sched_param priority{};
-                priority.sched_priority = 80;
-                ::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority);
-            }
             bench::Deadlines deadlines(now(), turns_);
             std::uint64_t sent = 0, written = 0;
             starling_news none;

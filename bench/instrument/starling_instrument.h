@@ -34,7 +34,8 @@ typedef struct starling_news {
 
 /* Joins an exercise. `settings` are "name=value" with ";" between: exercise, station (both needed),
  * name, adapter (hla1516e), connect (where; as the adapter wants it), records (the file with the
- * classes that carry records), timeout (s, 30), turns (a second, 500), realtime (no; yes).
+ * classes that carry records), timeout (s, 30), turns (a second, 500), realtime (no, or yes: the
+ * sending thread has SCHED_FIFO; the program's memory is its own to lock).
  * NULL: it failed, and starling_instrument_error(NULL) tells why. */
 STARLING_INSTRUMENT_API starling_instrument* starling_instrument_open(char const* settings);
 
@@ -63,7 +64,8 @@ STARLING_INSTRUMENT_API int starling_instrument_timing(starling_instrument* it, 
 /* 0: all is well. -1: it has stopped (the connection was lost, for example). */
 STARLING_INSTRUMENT_API int starling_instrument_state(starling_instrument* it);
 
-/* Why the last call failed, or why it has stopped; "" if nothing did. Never NULL. */
+/* Why the last call failed, or why it has stopped; "" if nothing did. After `declare` also that
+ * realtime=yes is not allowed here: it goes on without. Never NULL. */
 STARLING_INSTRUMENT_API char const* starling_instrument_error(starling_instrument* it);
 
 /* Leaves the exercise. */

@@ -1,9 +1,12 @@
 """starling-instrument: an instrument program that knows no HLA, built outside the tree."""
 
+import ctypes
 import json
 import os
 import shutil
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -102,8 +105,87 @@ def test_two_radars_see_each_other_on_an_rti(radar, tmp_path):
         ("exercise=x;station=1;colour=red", "there is no setting 'colour'; known are"),
         ("exercise=x;station=1;adapter=none", "the adapter 'none' can't be loaded"),
         ("exercise", "'exercise' is no name=value"),
+        ("exercise=x;station=1;realtime=true", "the setting 'realtime' is 'true'; it is yes or no"),
     ],
 )
 def test_wrong_settings_are_told(radar, settings, said):
     done = subprocess.run([radar, settings, "1"], capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 1 and said in done.stderr
+
+
+class News(ctypes.Structure):
+    _fields_ = (("sent_ns", ctypes.c_uint64), ("delivery_ns", ctypes.c_int64),
+                ("count", ctypes.c_uint32), ("missed", ctypes.c_uint32))  # fmt: skip
+
+
+def library() -> ctypes.CDLL:
+    there = ctypes.CDLL(str(Path(RANGEFED).with_name("libstarling-instrument.so")))
+    there.starling_instrument_open.restype = ctypes.c_void_p
+    there.starling_instrument_error.restype = ctypes.c_char_p
+    return there
+
+
+def opened(of: ctypes.CDLL, settings: str) -> ctypes.c_void_p:
+    it = of.starling_instrument_open(settings.encode())
+    assert it, of.starling_instrument_error(None)
+    it = ctypes.c_void_p(it)
+    assert of.starling_instrument_declare(it, b"track", 8, ctypes.c_double(100), 1) == 0
+    return it
+
+
+def test_who_comes_late_has_missed_nothing_before_its_first_read(meet):
+    at = meet[meet.index("--local-settings") + 1]
+    of, value, news = library(), ctypes.create_string_buffer(8), News()
+    both = []
+    deadline = time.monotonic() + LIMIT_S
+
+    def read(station: int) -> None:
+        it = both[2 - station]
+        while of.starling_instrument_read(it, station, value, ctypes.byref(news)) != 1:
+            assert time.monotonic() < deadline, of.starling_instrument_error(it)
+            time.sleep(0.001)
+
+    for n in (1, 2):
+        both.append(opened(of, f"exercise=x;station={n};adapter=tcp;connect={at}"))
+        of.starling_instrument_write(both[-1], b"12345678")
+        turns = ctypes.c_uint64()
+        while turns.value < 200:  # some forty records
+            of.starling_instrument_timing(both[-1], ctypes.byref(turns), None, None)
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    read(1)
+    first = news.count
+    assert first > 10 and news.missed == 0
+    read(1)
+    assert news.missed == news.count - first - 1
+    for it in both:
+        of.starling_instrument_close(it)
+
+
+REFUSED = """
+import sys
+from test_instrument import library, opened
+of = library()
+it = opened(of, sys.argv[1])
+print(of.starling_instrument_state(it), of.starling_instrument_error(it).decode())
+of.starling_instrument_close(it)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rights", "said"),
+    [("-sys_nice", "0 real-time scheduling is not allowed: "), ("", "0 ")], ids=["without", "with"],
+)  # fmt: skip
+def test_real_time_that_is_not_allowed_is_told(meet, rights, said):
+    if os.geteuid() != 0:
+        assert os.environ.get("REQUIRE_ALL") != "1"
+        pytest.skip("who takes rights away is root")
+    at = meet[meet.index("--local-settings") + 1]
+    without = ["setpriv", f"--bounding-set={rights}", f"--inh-caps={rights}"] if rights else []
+    done = subprocess.run(
+        [*without, sys.executable, "-c", REFUSED,
+         f"exercise=x;station=1;realtime=yes;adapter=tcp;connect={at}"],
+        cwd=Path(__file__).parent, capture_output=True, text=True, timeout=LIMIT_S,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(said) and (rights or done.stdout == "0 \n"), done.stdout
