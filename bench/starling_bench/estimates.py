@@ -64,6 +64,12 @@ class Fit:
         ends = (one.value, one.low, one.high)
         return Estimate(*(None if v is None else 100 * v / self.base for v in ends))
 
+    def share(self, weights: Sequence[float], name: str, of: str) -> list[str]:
+        """What such a step costs of the base, or that no cost is found."""
+        one = self.percent(weights)
+        said = f"{name} more costs" if one.known else f"no cost of {name} more is found:"
+        return [f"{said} {one.text(' %')} {of}"]
+
     def words(self, names: Sequence[str], unit: str) -> list[str]:
         """What a step of each variable costs, or that no cost is found."""
         return [

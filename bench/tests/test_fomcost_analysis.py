@@ -87,6 +87,19 @@ def test_a_cost_that_is_known_badly_is_said_to_be():
     _, found = analysis.costs(made(0.5, 0.01, 1.0, seed=3))
     assert found.percent(analysis.TWELVE).width > analysis.WIDTH_MAX
     assert "that interval is" in lines and "wider than 15%" in lines
+
+
+def test_no_cost_of_twelve_bytes_is_called_so():
+    """Not that they cost what the interval does not tell from nothing."""
+    steps = [(n, 12 * n) for n in range(5)] + [(0, 12 * n) for n in range(1, 5)]
+    draw = np.random.default_rng(5)
+    found = fit(steps, [list(10 + draw.normal(0, 1, 3)) for _ in steps])
+    assert not found.percent((1, 12)).known
+    (said,) = found.share((1, 12), "an attribute of 12 bytes", "of an update of one")
+    assert said.startswith("no cost of an attribute of 12 bytes more is found: ")
+    known = fit(steps, [list(10 + 2 * n + draw.normal(0, 0.01, 3)) for n, _ in steps])
+    (said,) = known.share((1, 12), "an attribute of 12 bytes", "of an update of one")
+    assert said.startswith("an attribute of 12 bytes more costs 20")
     assert "that interval is" not in "\n".join(analysis.sentences(made(0.5, 0.01, 1e-9)))
 
 

@@ -79,14 +79,13 @@ def sentences(summaries: list[dict]) -> list[str]:
             continue
         unit, said = f" {measured(group)}", []
         if found := costs(group):
-            told = found[1].percent(TWELVE).text(" %")
             said += found[1].words(("attribute", "byte"), unit)
             width = found[1].percent(TWELVE).width
             if width is not None and width > WIDTH_MAX:
                 said.append(f"that interval is {width:.0%} of its value to either side, wider than "
                             f"{WIDTH_MAX:.0%}: a longer run would tell it")  # fmt: skip
-            said.append(f"an attribute of 12 bytes more costs {told} of an update of one "
-                        "(published: 7.5 and 6.5 %)")  # fmt: skip
+            said += found[1].share(TWELVE, "an attribute of 12 bytes",
+                                   "of an update of one (published: 7.5 and 6.5 %)")  # fmt: skip
         layouts, several = evidence(group, seen_alike(summaries, group))
         said += recommend(layouts, several) if layouts else []
         said += side_by_side(series(group, "own"), measured(group))

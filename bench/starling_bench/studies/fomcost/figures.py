@@ -104,12 +104,13 @@ def _wire(seen: list[dict]) -> list[str]:
         return []
     own = ("kind", "series", "attributes")
     at = [s for s in seen if tuple(s[k] for k in own) == ("object", "attributes", 5)]
-    five = {(s["layout"], s["transport"]): s["wire"] for s in at}
+    five = {(s["sequence"], s["transport"], s["layout"]): s["wire"] for s in at}
     said = ""
-    for by in dict.fromkeys(transport for _, transport in five):
-        if {("multiple", by), ("fixed", by)} <= set(five):
-            more = 100 * (five["multiple", by]["bytes"] / five["fixed", by]["bytes"] - 1)
-            words = {"by": by.replace("_", " "), "beside": five["multiple", by]["beside_each"]}
+    for way in dict.fromkeys((sequence, by) for sequence, by, _ in five):
+        several, one = (five.get((*way, layout)) for layout in ("multiple", "fixed"))
+        if several and one:
+            more = 100 * (several["bytes"] / one["bytes"] - 1)
+            words = {"by": ", ".join(way).replace("_", " "), "beside": several["beside_each"]}
             said += f"<li>{escape(_TEXTS['report']['five'].format(more=more, **words))}</li>"
     keys = ("sequence", "kind", "layout", "attributes", "mode")
     tests = [(tuple(str(s[k]) for k in keys), s) for s in seen]
