@@ -77,6 +77,24 @@ def wanted(**more) -> Wanted:
     return Wanted(**usual | more)
 
 
+@pytest.mark.parametrize(
+    ("fields", "fine"),
+    [("entities = 65536\nrate = 1e5", False), ("entities = 100\nrate = [1e5, 10.0]", False),
+     ("entities = 100\nrate = 1e4", True), ("entities = 65536\nupdates = 20000", False)],
+)  # fmt: skip
+def test_more_updates_than_a_federate_counts_are_refused(tmp_path, fields, fine):
+    """Before anything is started: what it would say is its own bound."""
+    one = wanted(numbers=[1], adapters=["sockets"], topologies=["1-1"])
+    text = plans.configurations(one).replace("configuration = [1]", fields)
+    file = tmp_path / "t.tsf.toml"
+    file.write_text(text.replace("seconds = 1.0", "seconds = 100.0"))
+    if fine:
+        assert plan.load(file, STUDY).sequence
+        return
+    with pytest.raises(BenchError, match="these are too many updates"):
+        plan.load(file, STUDY)
+
+
 def test_a_plan_has_every_configuration_in_an_order_of_its_seed():
     text = plans.configurations(wanted())
     assert plans.configurations(wanted()) == text != plans.configurations(wanted(seed=8))

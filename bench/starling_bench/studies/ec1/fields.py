@@ -76,8 +76,11 @@ def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
         field = min(own)
         what = f"a configuration has its own {field}"
         yield (*at, field), what, "remove it, or 'configuration'"
-    if max(fields["updates"]) * max(fields["entities"]) > 1e9:
+    every = [settled(one.model_dump()) for one in test.expand()]
+    if max(f["updates"] * f["entities"] for f in every) > 1e9:
         yield (*at, "updates"), "these are too many updates", "take fewer"
+    if max(f["entities"] * f["rate"] * f["seconds"] for f in every) >= 1e9:  # as the federate wants
+        yield (*at, "seconds"), "these are too many updates", "take fewer entities, Hz or seconds"
 
 
 def classes(sequence: Sequence) -> list[str]:
