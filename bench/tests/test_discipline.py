@@ -221,6 +221,7 @@ def test_tests_of_one_execution_have_one_clock(run):
 BENCH = Path(__file__).parents[1]
 STEPS = """
 #include <cstdio>
+#include <initializer_list>
 #include "jumps.hpp"
 int main() {
     std::int64_t offset = 0;
