@@ -22,6 +22,7 @@ _MAGIC_NS = 0xA1B23C4D
 _UDP, _TCP = 17, 6
 # Shorter values may be found by chance.
 NEEDLE_MIN = 4
+_OCTETS_MIN = 3  # that differ, of a value by which an update is known
 
 
 @dataclass(frozen=True)
@@ -256,9 +257,10 @@ class Needles:
         self._by_start: dict[bytes, dict[bytes, object]] = {}
 
     def add(self, name: object, values: list[bytes]) -> bool:
-        """False: all are too short to be known by."""
-        needle = max(values, key=len, default=b"")
-        if len(needle) < NEEDLE_MIN:
+        """False: all are too short to be known by, or of so few octets (a small number) that they
+        stand in anything."""
+        told = [v for v in values if len(v) >= NEEDLE_MIN and len(set(v)) >= _OCTETS_MIN]
+        if not (needle := max(told, key=len, default=b"")):
             return False
         alike = self._by_start.setdefault(needle[:NEEDLE_MIN], {})
         alike[needle] = name if alike.get(needle, name) == name else None

@@ -122,10 +122,11 @@ def test_a_file_that_was_cut_off_has_its_whole_packets(tmp_path):
 
 def test_updates_are_found_by_their_values(tmp_path):
     needles = capture.Needles()
-    assert needles.add("a", [b"AAAA1111", b"x"])
-    assert needles.add("b", [b"AAAA2222"])
+    assert needles.add("a", [b"ABAC1111", b"x"])
+    assert needles.add("b", [b"ABAC2222"])
     assert not needles.add("short", [b"abc"])
-    sent = [b"<AAAA1111x>", b"<AAAA2222>", b"other", b"<AAAA1111x><AAAA2222>", b"AAAA3333"]
+    assert not needles.add("a small number", [bytes(7) + b"\1", b"x"])
+    sent = [b"<ABAC1111x>", b"<ABAC2222>", b"other", b"<ABAC1111x><ABAC2222>", b"ABAC3333"]
     found = needles.find(flow(tmp_path, [packet(data) for data in sent]))
     assert {k: (dict(v.bytes), v.shared) for k, v in found.items()} == {
         "a": ({11: 1}, 1), "b": ({10: 1}, 1),
@@ -135,10 +136,10 @@ def test_updates_are_found_by_their_values(tmp_path):
 def test_what_begins_as_another_value_is_not_taken_for_it(tmp_path):
     """The longest counts, whichever was added first; what two tests have is nobody's."""
     needles = capture.Needles()
-    for name, value in (("a", b"AAAA1111"), ("long", b"AAAA1111BBBB"), ("b", b"CCCCC"),
-                        ("c", b"CCCCC"), ("d", b"CCCCCD")):  # fmt: skip
+    for name, value in (("a", b"ABAC1111"), ("long", b"ABAC1111BBBB"), ("b", b"CDECC"),
+                        ("c", b"CDECC"), ("d", b"CDECCD")):  # fmt: skip
         assert needles.add(name, [value])
-    sent = [b"<AAAA1111>", b"<AAAA1111BBBB>", b"<CCCCC>", b"<CCCCCD>"]
+    sent = [b"<ABAC1111>", b"<ABAC1111BBBB>", b"<CDECC>", b"<CDECCD>"]
     found = needles.find(flow(tmp_path, [packet(data) for data in sent]))
     assert {k: dict(v.bytes) for k, v in found.items()} == {
         "a": {10: 1},
