@@ -1,7 +1,6 @@
-"""What a study's source shows, by name, beside what was measured: a TOML table of the study says
+"""What a study's source shows, by name, beside what was measured: TOML tables of the study say
 which tests a figure, a value or a comparison is of. What was not measured is said.
 
-method       what a report says of how flows were measured
 [[figure]]   name, source, where: the course of the longest flow of such a test
 [[value]]    name, source, where, of (a figure of a summary): the least and the largest of all such
 [[flow]]     where, source: what share of such flows came in budget
@@ -39,18 +38,19 @@ def _such(summaries: list[dict], where: dict) -> list[dict]:
 
 
 class Source:
-    """One study's table. `flow` has a summary's times, `label` and `on` its flow and RTI in words,
+    """One study's tables. `flow` has a summary's times, `label` and `on` its flow and RTI in words,
     `alike` are the keys of what makes flows comparable; those that say by what, `carrier`, differ
     between an RTI's flow and the raw one beside it."""
 
     def __init__(
-        self, path: Path, flow: Callable[[dict], Flow], label: Callable[[dict], str],
+        self, paths: list[Path], flow: Callable[[dict], Flow], label: Callable[[dict], str],
         on: Callable[[dict], str], alike: tuple[str, ...], carrier: tuple[str, ...],
     ) -> None:  # fmt: skip
-        self._table = tomllib.loads(path.read_text(encoding="utf-8"))
+        self._table: dict[str, list[dict]] = {}
+        for path in paths:
+            self._table |= tomllib.loads(path.read_text(encoding="utf-8"))
         self._flow, self._label, self._on = flow, label, on
         self._alike, self._carrier = alike, carrier
-        self.method: str = self._table["method"]  # how its flows were measured
 
     def sections(self, page: Page, summaries: list[dict]) -> list[str]:
         """All of it."""

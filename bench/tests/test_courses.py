@@ -65,7 +65,7 @@ def test_how_long_a_file_takes_is_told(name, minutes):
 
 def test_every_plot_of_the_source_has_a_test_that_gives_it():
     """Sizes and settings that the table names are among what is shipped."""
-    table = COMPARED
+    table = tomllib.loads(TABLES[0].read_text())
     tests = [
         planned for path in SHIPPED for planned in flows(path) if planned["adapter"] not in RAW
     ]
@@ -97,7 +97,9 @@ STANDS_FOR = {
     "MOM": {"STARLING_SERVICES_MOM"}, "path": {"STARLING_TRANSPORT_SHARED_MEMORY"},
     "advisories": {"fom"}, "rtiexec's place": {"place"},
 }  # fmt: skip
-COMPARED = tomllib.loads((BENCH / "starling_bench/studies/range/source.toml").read_text())
+TABLES = [BENCH / "starling_bench/studies/range" / f"{name}.toml"
+          for name in ("source", "comparisons")]  # fmt: skip
+COMPARED = tomllib.loads(TABLES[1].read_text())
 
 
 @pytest.mark.parametrize("one", COMPARED["compare"], ids=lambda one: one["name"])
@@ -192,8 +194,8 @@ def test_a_reader_that_missed_elements_has_missed_them_once():
 )
 def test_beside_the_source_no_digit_is_below_the_clocks_bound(bound, said):
     table = named.Source(
-        Path(figures.__file__).with_name("source.toml"), lambda s: FLOWS[s["part"], bound],
-        rows.label, lambda s: "Starling", figures.ALIKE, figures.ON,
+        TABLES, lambda s: FLOWS[s["part"], bound], rows.label, lambda s: "Starling",
+        figures.ALIKE, figures.ON,
     )  # fmt: skip
     rng = np.random.default_rng(1)
     ms = rng.normal(5.123, 0.01, 2000)

@@ -171,7 +171,7 @@ def test_the_sizes_of_the_range_are_the_sources():
 @pytest.mark.parametrize("name", ["range/settings", "range/hosts"])
 def test_each_setting_of_the_range_was_switched_several_times(name):
     """Both sides of every comparison, four times each; the same again comes out as good."""
-    table = tomllib.loads(Path(range_of.__file__).with_name("source.toml").read_text())
+    table = tomllib.loads(Path(range_of.__file__).with_name("comparisons.toml").read_text())
     summaries = placed(name)
     compared = {}
     for one in table["compare"]:

@@ -1,5 +1,6 @@
 """The range test bed's report."""
 
+import tomllib
 from html import escape
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from .rows import label
 ON = ("base", "part", "table", "adapter", "bundling")
 KIND = ("federates", "bytes", "hz", "transport", "tick_hz", "scheduling", "threaded")
 ALIKE = (*ON, *KIND, "sender", "receiver")
+_HERE = Path(__file__).parent
 _FIGURES_MAX, _PERIODS_MAX = 40, 60
 
 
@@ -38,13 +40,15 @@ def write(store: Store, summaries: list[dict]) -> None:
         lines = [(f"{on(s)}: {label(s)}", s) for s in known]
         body += [*courses.by_number(page, "federates", lines), *_periods(store, known)]
     source = named.Source(
-        Path(__file__).with_name("source.toml"), lambda s: rows.flow(store, s, s["setting"]),
+        [_HERE / "source.toml", _HERE / "comparisons.toml"],
+        lambda s: rows.flow(store, s, s["setting"]),
         label, on, ALIKE, (*ON, "threaded"),
     )  # fmt: skip
     body += source.sections(page, known)
     body += timers.section(page, _timed(store, summaries))
     body += report.ways(summaries, lambda s: s["transport"] == "best_effort")
-    body += ["<h2>How this was measured</h2>", f"<p>{escape(source.method)}</p>"]
+    method = tomllib.loads((_HERE / "texts.toml").read_text(encoding="utf-8"))["method"]
+    body += ["<h2>How this was measured</h2>", f"<p>{escape(method)}</p>"]
     report.write(store, "Range report", body)
 
 
