@@ -8,7 +8,7 @@ from operator import itemgetter
 
 from . import findings
 from .findings import Finding
-from .flow_points import THEORY_MIN, judged
+from .flow_points import THEORY_MIN, judged, plain
 
 Sets = dict[tuple[str, str, str], list[dict]]  # of all points, by topology, carrier, kind of sites
 
@@ -42,7 +42,9 @@ def told(found: list[Finding], every: list[dict]) -> list[Finding]:
 def busy(every: list[dict]) -> list[Finding]:
     """Where a CPU is full and sockets meet theory all the same, the machine is no excuse."""
     statement = "throughput meets theory where a CPU is full and sockets meet it"
-    at = [p for p in every if p["busy"] and not (p["missed"] or p["alone"] or p["over"])]
+    at = [
+        p for p in every if p["busy"] and not (p["missed"] or p["alone"] or p["over"] or plain(p))
+    ]
     return [findings.every(statement, at, meets, name)] if at else []
 
 

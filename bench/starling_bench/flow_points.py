@@ -129,7 +129,7 @@ def _limit(found: list[dict]) -> None:
     machine is too slow, or the link; the link would need a higher rate than it has; a CPU is busy.
     """
     sockets: dict[tuple, dict[tuple, dict]] = {}
-    for p in filter(_plain, found):
+    for p in filter(plain, found):
         sockets.setdefault(_where(p), {})[p["scheduling"], bool(p["conflate"])] = p
     for p in found:
         rate, of = PROFILES.get(p["profile"], {}).get("rate_mbit"), sockets.get(_where(p), {})
@@ -143,7 +143,8 @@ def _limit(found: list[dict]) -> None:
         p["limited"] = p["busy"] or (rate is None and p["missed"])
 
 
-def _plain(p: dict) -> bool:
+def plain(p: dict) -> bool:
+    """Plain sockets carry it, whatever else was asked for."""
     return p["carrier"].split()[0] == SOCKETS
 
 
@@ -154,7 +155,7 @@ def _where(p: dict) -> tuple:
 def judged(p: dict) -> bool:
     """Whether findings are computed from it. Plain sockets are not judged by themselves: what they
     miss though CPU and link allow it is theirs."""
-    return not (p["busy"] or p["over"]) if _plain(p) else not (p["limited"] or p["beyond"])
+    return not (p["busy"] or p["over"]) if plain(p) else not (p["limited"] or p["beyond"])
 
 
 def wire_mbps(p: dict) -> float:

@@ -145,7 +145,7 @@ def _tables(sequence: dict, adapter: str, federates: list[dict], test: dict) -> 
     return [line for head, values in parts for line in (head, *fields(values))]
 
 
-# Of so many messages, all in budget, a higher share than this is not known.
+# A higher share would want 30,000 messages that are all in budget, or more.
 SHARE_MAX = 0.9999
 _SURE = 0.95
 

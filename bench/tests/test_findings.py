@@ -271,8 +271,11 @@ def test_what_is_left_out_stands_beside_each_finding():
         "in all 102; 18 of 120 not judged: limited by the machine, or beyond the link"
     )
     assert "; 18 of 120 not judged" in found["latency grows with payload"].numbers
-    full = found["throughput meets theory where a CPU is full and sockets meet it"]
+    full = found[statement := "throughput meets theory where a CPU is full and sockets meet it"]
     assert full.answer == "no" and full.numbers.startswith("not in 18 of 18: ")
+    for f in made:
+        f["cpu_busy"] = 0.99
+    assert statement not in answers(flow_points.points(made), "1-1, sockets, local")
 
 
 def two_bundlings(more: float, alone: bool = False) -> list[dict]:
