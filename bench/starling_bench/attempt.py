@@ -17,9 +17,10 @@ from .conduct import Conductor
 from .console import complain, console_for
 from .errors import OK, USAGE, BenchError, cannot
 from .machine import commit
+from .planned import beside
 from .progress import Bar, Lines
 from .rti import adapter_for
-from .store import Store, beside
+from .store import Store
 from .study import Study
 
 # Between the commits of a run that was resumed at another.

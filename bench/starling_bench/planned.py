@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import sites
-from .errors import USAGE, BenchError
+from .errors import USAGE, BenchError, cannot
+from .store import must_be_empty
 from .topologies import Topology
 
 
@@ -134,3 +135,15 @@ def listed(text: str, known: list[str], option: str) -> list[str]:
                 "STL-TSF-004", f"'{name}' is not known", option, f"known: {', '.join(known)}", USAGE
             )
     return found
+
+
+def beside(out: Path, suffix: str) -> Path:
+    """Where the plan stands that a command makes of its options; BenchError if there are results
+    already, as that beside them is theirs."""
+    out = out.resolve()
+    try:
+        if out.is_dir():
+            must_be_empty(out)
+    except OSError as e:
+        raise cannot("write results", e, out) from None
+    return out.with_name(out.name + suffix)

@@ -57,10 +57,10 @@ class Store:
         with contextlib.ExitStack() as undo:
             try:
                 directory.mkdir(parents=True, exist_ok=True)
-                _empty(directory)
+                must_be_empty(directory)
                 claim = identity.Claim(directory)
                 undo.callback(claim.end)
-                _empty(directory)  # what another has written until now
+                must_be_empty(directory)  # what another has written until now
             except OSError as e:
                 raise cannot("write results", e, directory) from None
             started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -552,7 +552,7 @@ def _wanted(record: dict, test: dict) -> int:
     return test["samples"] * (test.get("pairs") or record["pairs"])
 
 
-def _empty(directory: Path) -> None:
+def must_be_empty(directory: Path) -> None:
     """BenchError if a directory holds anything: results are never overwritten."""
     if not any(path.name != identity.CLAIM for path in directory.iterdir()):
         return
@@ -561,18 +561,6 @@ def _empty(directory: Path) -> None:
         "STL-OUT-002", "there are results already" if begun else "the directory is not empty",
         str(directory), "give another --out, or --resume to go on with that run", USAGE,
     )  # fmt: skip
-
-
-def beside(out: Path, suffix: str) -> Path:
-    """Where the plan stands that a command makes of its options; BenchError if there are results
-    already, as that beside them is theirs."""
-    out = out.resolve()
-    try:
-        if out.is_dir():
-            _empty(out)
-    except OSError as e:
-        raise cannot("write results", e, out) from None
-    return out.with_name(out.name + suffix)
 
 
 def _lines(summaries: list[dict]) -> str:

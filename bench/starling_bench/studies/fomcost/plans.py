@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ... import tables
 from ...own_class import updates
-from ...store import beside
+from ...planned import beside
 
 _EXPERIMENTS = Path(__file__).resolve().parents[3] / "experiments" / "fomcost"
 _ONE = {"reliable": "FomCostReliable.Combined", "best_effort": "FomCostBestEffort.Combined"}
