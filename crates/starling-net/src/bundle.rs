@@ -42,6 +42,8 @@ pub struct Bundle {
 /// A bundle that waits asks for the time once in so many messages; in between whoever woke for
 /// its `due` writes it.
 const UNTIMED_MAX: u32 = 16;
+/// A link that takes nothing is not tried again before so many bytes more wait, or as many as are bundled.
+const RETRY_BYTES: usize = 16 * 1024;
 
 impl Bundle {
     /// An empty bundle.
@@ -116,7 +118,7 @@ impl Bundle {
     /// link has room again, for which the caller watches.
     pub fn blocked(&mut self, pending: usize) {
         self.due = None;
-        self.blocked = Some(pending + self.rule.bytes);
+        self.blocked = Some(pending + self.rule.bytes.max(RETRY_BYTES));
         self.untimed = 0;
     }
 
@@ -186,8 +188,8 @@ mod tests {
         assert_eq!(bundle.appended_untimed(20), None, "an answer");
         assert!(bundle.appended(20, start + us(11)));
         bundle.blocked(10);
-        assert_eq!(bundle.appended_untimed(1009), Some(false));
-        assert_eq!(bundle.appended_untimed(1010), Some(true));
+        assert_eq!(bundle.appended_untimed(9 + RETRY_BYTES), Some(false));
+        assert_eq!(bundle.appended_untimed(10 + RETRY_BYTES), Some(true));
     }
 
     #[test]
@@ -220,10 +222,27 @@ mod tests {
         assert!(bundle.appended(5000, start));
         bundle.blocked(4000);
         assert!(bundle.is_blocked() && bundle.due().is_none());
-        assert!(!bundle.appended(4100, start + us(1000)));
-        assert!(bundle.appended(5000, start + us(1000)));
+        assert!(!bundle.appended(5100, start + us(1000)));
+        assert!(bundle.appended(4000 + RETRY_BYTES, start + us(1000)));
         bundle.flushed(start + us(1000));
         assert!(!bundle.is_blocked());
         assert!(bundle.appended(10, start + us(1050)));
+    }
+
+    /// Nor one where each message is written at once.
+    #[test]
+    fn without_bundles_a_full_link_is_not_tried_for_each_message() {
+        let rule = Bundling {
+            bytes: 0,
+            idle: Duration::ZERO,
+            age: Duration::ZERO,
+        };
+        let mut bundle = Bundle::new(rule);
+        let start = Instant::now();
+        assert!(bundle.appended(5000, start));
+        bundle.blocked(4000);
+        assert_eq!(bundle.appended_untimed(5000), Some(false));
+        assert!(!bundle.appended(6000, start));
+        assert!(bundle.appended(4000 + RETRY_BYTES, start));
     }
 }
