@@ -10,6 +10,7 @@ use lz4_flex::frame::{BlockMode, BlockSize, FrameDecoder, FrameEncoder, FrameInf
 use starling_rid::{COMPRESS_LEVEL, COMPRESS_METHOD, Settings};
 use std::fmt;
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use zstd::bulk::{Compressor, Decompressor};
 
 /// A record holds no more.
@@ -288,8 +289,9 @@ impl Unpack {
             return Ok(None);
         }
         let from = self.start + HEAD_BYTES;
+        self.unpack(from..from + length)?;
+        // Who asks again after an error finds the same record.
         self.start = from + length;
-        self.unpack(from)?;
         Ok(Some(&self.spare))
     }
 
@@ -304,8 +306,8 @@ impl Unpack {
         more || waits.first_chunk().is_some_and(whole)
     }
 
-    fn unpack(&mut self, from: usize) -> io::Result<()> {
-        let body = &self.raw[from..self.start];
+    fn unpack(&mut self, body: Range<usize>) -> io::Result<()> {
+        let body = &self.raw[body];
         self.spare.clear();
         match &mut self.zstd {
             Some(zstd) => {
@@ -486,6 +488,25 @@ mod tests {
             assert!(unpack.next_piece().is_err());
             unpack.came(&(RECORD_BYTES as u32 + 1).to_le_bytes());
             assert!(unpack.next_piece().is_err());
+        }
+    }
+
+    /// Whoever asks again after an error is not given what stands behind it.
+    #[test]
+    fn behind_what_is_refused_nothing_comes() {
+        for method in METHODS {
+            let (a, b) = Stream::pair().unwrap();
+            let mut theirs = Link::new(b);
+            let unpack = Unpack::new(method).unwrap();
+            theirs.reader.decompress(unpack).unwrap();
+            let good = record(method, &text(1_000));
+            let head = 8 | COMPRESSED;
+            let wire = [&good, &head.to_le_bytes()[..], b"nonsense", &good].concat();
+            assert_eq!(a.write_some(&wire).unwrap(), Some(wire.len()));
+            for _ in 0..3 {
+                assert!(theirs.reader.fill().is_err());
+                assert_eq!(theirs.reader.inbox(), text(1_000));
+            }
         }
     }
 
