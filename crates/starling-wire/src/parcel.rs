@@ -117,7 +117,8 @@ impl ParcelsOut {
         out.extend_from_slice(&self.places);
         out.extend_from_slice(frame);
         for place in &mut self.next {
-            place.before += 1;
+            // As it is numbered: a forwarder may have said that all there can be are lost.
+            place.before = place.before.saturating_add(1);
         }
         let length = u32::try_from(out.len() - self.last - 4).unwrap_or(u32::MAX);
         out[self.last..self.last + 4].copy_from_slice(&length.to_le_bytes());

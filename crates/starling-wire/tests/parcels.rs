@@ -45,6 +45,24 @@ fn best_effort(number: u64) -> Vec<u8> {
     frame(number, Transportation::BestEffort)
 }
 
+/// Another forwarder may have said that so many are lost.
+#[test]
+fn numbers_end_where_there_are_no_more() {
+    let mut lane = Lane::default();
+    lane.skip(u64::MAX);
+    let mut out = ParcelsOut::new(&SECRET, 1400);
+    for number in 0..3 {
+        let place = lane.next(CHANNELS[0]);
+        assert_eq!(place.before, u64::MAX);
+        assert!(out.put(&[place], &best_effort(number)));
+    }
+    let (_, mut parcels) = split_parcels(out.datagram(true, false)).unwrap();
+    let mut places = Vec::new();
+    let parcel = parcels.next(&mut places).unwrap().unwrap();
+    assert_eq!(numbers(parcel.frames), [0, 1, 2]);
+    assert_eq!(places[0].before, u64::MAX);
+}
+
 fn numbers(mut frames: &[u8]) -> Vec<u64> {
     let mut all = Vec::new();
     while let Some((frame, size)) = split_frame(frames).unwrap() {
