@@ -544,7 +544,8 @@ impl Shared {
                     why: why.into(),
                 }));
             }
-            unsettled |= !direct;
+            // Also if the core does not know it yet.
+            unsettled |= !direct || !peer.direct;
         }
         self.unsettled = unsettled;
         None
@@ -944,6 +945,27 @@ mod tests {
         assert!(
             matches!(change(start + PAUSE_MAX), Some(Change::Path { path: p, .. }) if p == path)
         );
+    }
+
+    /// The log of this federate may wait for something when another one joins, which maps its ring meanwhile.
+    #[test]
+    fn who_reads_the_ring_before_it_is_known_is_looked_at_again() {
+        let (mut shared, _readers, _stream) = two_readers();
+        let now = Instant::now();
+        assert_eq!(shared.next_change(now, |_| false), None);
+        assert!(shared.is_unsettled());
+        for _ in 0..2 {
+            let change = shared.next_change(now, |_| true);
+            assert!(matches!(
+                change,
+                Some(Change::Path {
+                    path: DataPath::Direct,
+                    ..
+                })
+            ));
+        }
+        assert_eq!(shared.next_change(now, |_| true), None);
+        assert!(!shared.is_unsettled());
     }
 
     #[test]
