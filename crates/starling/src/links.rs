@@ -33,6 +33,8 @@ pub(crate) struct ReadSide {
     pub(crate) receiving: Option<Receiving>,
     /// When the stream was last seen to have nothing.
     asked: Instant,
+    /// When all that may have something was looked at last.
+    looked_around: Instant,
     /// By which way something came last.
     by: By,
     waiter: Waiter,
@@ -108,6 +110,7 @@ impl Links {
             peers: Peers::default(),
             receiving: None,
             asked: now,
+            looked_around: now,
             by: By::Stream,
             waiter,
             patience: Patience::new(spin),
@@ -375,14 +378,18 @@ impl Links {
         let polls = timeout == Some(Duration::ZERO);
         let stream_blocked = blocked;
         let blocked = blocked || !full.is_empty();
-        let only = |filled| Some((filled, false, Vec::new()));
+        // What is there without a wait.
+        let mut there = None;
         if read.reader.has_more() {
-            return only(read.fill());
-        }
-        if !blocked && (read.rings.has_news() || read.peers.has_news()) {
-            return only(read.fill_at_times());
-        }
-        if polls {
+            there = Some(read.fill());
+        } else if !blocked && (read.rings.has_news() || read.peers.has_news()) {
+            // Who looks around asks the stream, too.
+            there = Some(if read.is_to_look_around() {
+                Ok(Fill::Nothing)
+            } else {
+                read.fill_at_times()
+            });
+        } else if polls {
             let apart = read.peers.is_empty() && !read.rings.is_empty();
             if !blocked && apart && !read.is_to_ask() {
                 return None;
@@ -390,13 +397,17 @@ impl Links {
         } else if waiter.is_none() && !blocked {
             let asked = read.ask_again();
             if !matches!(asked, Ok(Fill::Nothing)) || read.has_news() {
-                return only(asked);
+                there = Some(asked);
             }
         }
-        let sleeps = !polls && read.rings.prepare_to_sleep();
-        if !sleeps && !polls && !blocked {
+        let sleeps = there.is_none() && !polls && read.rings.prepare_to_sleep();
+        if there.is_none() && !sleeps && !polls && !blocked {
             read.rings.awake(false);
-            return only(Ok(Fill::Nothing));
+            there = Some(Ok(Fill::Nothing));
+        }
+        // Who always has something must not keep all others waiting.
+        if there.is_some() && !read.is_to_look_around() {
+            return there.map(|filled| (filled, false, Vec::new()));
         }
         let timeout = if sleeps && !read.peers.has_news() {
             timeout
@@ -438,11 +449,14 @@ impl Links {
         if has_datagrams && let Some(receiving) = &mut read.receiving {
             receiving.look();
         }
-        let filled = if waited.is_err() || link.0 {
-            read.fill()
-        } else {
-            read.asked = Instant::now();
-            Ok(Fill::Nothing)
+        read.looked_around = Instant::now();
+        let filled = match there {
+            Some(filled) if !matches!(filled, Ok(Fill::Nothing)) => filled,
+            _ if waited.is_err() || link.0 => read.fill(),
+            _ => {
+                read.asked = read.looked_around;
+                Ok(Fill::Nothing)
+            }
         };
         Some((filled, link.1, taking))
     }
@@ -593,6 +607,11 @@ impl ReadSide {
 
     fn is_to_ask(&self) -> bool {
         self.asked.elapsed() >= Self::STREAM_PAUSE
+    }
+
+    /// Whether links and groups are to be looked at although something is there.
+    fn is_to_look_around(&self) -> bool {
+        !self.peers.is_empty() && self.looked_around.elapsed() >= Self::STREAM_PAUSE
     }
 
     /// Whether something has come but on the stream.

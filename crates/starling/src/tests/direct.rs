@@ -14,7 +14,7 @@ use starling_wire::{
 };
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
 const DIRECT: &str = "transport.path=direct";
@@ -547,6 +547,59 @@ fn a_peer_that_misbehaves_loses_its_link() {
         (0..100).for_each(|n| hostile.send(n, 100));
         receiver.hears_all(0..100);
         assert_eq!(hostile.direct(), 0, "there is no other one");
+    }
+}
+
+/// As long as one always has more, in memory or on its link, the links of others are looked at, too.
+#[test]
+fn who_sends_on_and_on_keeps_no_other_link_waiting() {
+    const FAR: u32 = 5;
+    // So much of the one is always there, more than a read takes.
+    const AHEAD: u32 = 400;
+    // It does all in its calls: what it sends is there behind the call, and what it reads it reads then.
+    let alone = format!("{DIRECT};callbacks.io=single-threaded");
+    let off = "transport.shared_memory=off";
+    for near in ["", off] {
+        let rtiexec = Rtiexec::with(|config| config.links = Links::All);
+        let receiver = Member::evoked(&rtiexec, &alone);
+        let near = Member::evoked(&rtiexec, &format!("{DIRECT};{near}"));
+        let far = Member::evoked(&rtiexec, &format!("{alone};{off}"));
+        for sender in [&near, &far] {
+            subscribe(sender, &[&receiver]);
+        }
+        let all = [&receiver, &near, &far];
+        until("all have links", || {
+            all.iter().for_each(|member| member.evoke());
+            all.iter().all(|member| member.direct() == 2)
+        });
+        let (over, sent) = (AtomicBool::new(false), AtomicU32::new(0));
+        let mut came = 0;
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    near.send(FAR, 1000);
+                    sent.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            let mut others = 0;
+            while came < FAR && others < 20_000 {
+                until("it is ahead", || {
+                    sent.load(Ordering::Relaxed) > others + AHEAD
+                });
+                match receiver.next() {
+                    Some((FAR, _)) => {
+                        others += 1;
+                        if others == 1000 {
+                            (0..FAR).for_each(|number| far.send(number, 100));
+                        }
+                    }
+                    Some(_) => came += 1,
+                    None => {}
+                }
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(came, FAR);
     }
 }
 
