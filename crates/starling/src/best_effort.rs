@@ -4,13 +4,16 @@
 //! A peer gets data of one class by one way at a time. When that changes, all ways by which it got such data before end,
 //! on its link, before the other begins: what was sent before can't come behind what is sent from then on.
 
-use crate::direct::{Direct, Peer, Way};
+use crate::direct::{Direct, Peer, Way, cut};
 use crate::group::{self, Ear, Groups, Hearing, ways};
 use starling_core::Run;
 use starling_net::Stream;
 use starling_wire::{DataFrame, OnLink, put_on_link};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
+
+/// So much is told of why a peer takes no part in a group.
+const WHY_BYTES: usize = 200;
 
 impl Direct {
     /// Best-effort data goes by datagrams to those who hear them.
@@ -116,7 +119,7 @@ impl Direct {
             return;
         }
         if !why.is_empty() {
-            refused(ear, why);
+            refused(ear, cut(why, WHY_BYTES));
         } else if number > 0 {
             groups.at(number as usize - 1).send();
         } else if let Some((single, ear)) = peer.single.as_deref_mut() {

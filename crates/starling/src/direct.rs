@@ -8,7 +8,7 @@
 
 use crate::group::{Ear, Group, Groups};
 use crate::window::Window;
-use starling_core::{DataPath, FederateHandle};
+use starling_core::{DataPath, FederateHandle, NAME_BYTES_MAX};
 use starling_net::{Bundle, Bundling, LinkWriter, Records, Stream};
 use starling_wire::{DataFrame, Framed, Head, LinkRequest, OnLink, put_link_request, put_on_link};
 use std::sync::Arc;
@@ -557,6 +557,7 @@ impl Direct {
                     peer.again = Some(now + peer.pause);
                     peer.pause = (2 * peer.pause).min(PAUSE_MAX);
                 }
+                let why = cut(why, NAME_BYTES_MAX);
                 return Some(Change::Tell(LinkRequest::Over { to: mark, why }));
             }
             if peer.again.is_some_and(|at| now >= at) {
@@ -564,6 +565,7 @@ impl Direct {
                 return Some(Change::Tell(LinkRequest::Again { to: mark }));
             }
             if direct && let Some(by) = peer.next_ways(self.groups.as_deref()) {
+                let by = cut(by, NAME_BYTES_MAX);
                 return Some(Change::Tell(LinkRequest::BestEffort { to: mark, by }));
             }
             unsettled |= peer.again.is_some();
@@ -667,6 +669,17 @@ impl Peer {
         self.window.skip(frame.len());
         rest(stream, self.mark, at, frame);
     }
+}
+
+/// As much of a text as has no more bytes, in whole characters: rtiexec ends whoever tells it more, whoever gave it that.
+pub(crate) fn cut(mut text: String, bytes_max: usize) -> String {
+    if text.len() > bytes_max {
+        let end = (0..=bytes_max)
+            .rev()
+            .find(|end| text.is_char_boundary(*end));
+        text.truncate(end.unwrap_or(0));
+    }
+    text
 }
 
 fn rest(stream: &mut LinkWriter, to: u64, at: u64, frames: Vec<u8>) {

@@ -3,11 +3,13 @@
 
 use super::sharing::{Member, join, subscribe};
 use super::*;
-use crate::direct::{Change, Direct};
+use crate::datagrams::Wanted;
+use crate::direct::{Change, Direct, Way};
+use crate::group::Groups;
 use crate::peers::{Introduced, Peers};
 use starling_core::message::{After, Data, DataBody, LogIndex, Payload, RequestNumber};
-use starling_core::{FederateHandle, Transportation, ValuesBuf};
-use starling_net::{Bundling, Fill, Link, Stream, Waiter, dial};
+use starling_core::{FederateHandle, NAME_BYTES_MAX, Transportation, ValuesBuf};
+use starling_net::{Bundling, Fill, Link, Quality, Stream, Waiter, dial};
 use starling_rtiexec::Links;
 use starling_wire::{
     LinkRequest, OnLink, VERSION, put_data, put_heartbeat, put_on_link, read_on_link, split_frame,
@@ -705,6 +707,41 @@ fn linked(begin: Instant) -> (Direct, starling_net::LinkReader, starling_net::Li
     direct.await_link(peer.0, peer.1, begin);
     direct.open(peer, Arc::new(stream), None, begin);
     (direct, Link::new(theirs).split().0, writer)
+}
+
+/// rtiexec ends whoever tells it more than it takes.
+#[test]
+fn what_peers_give_as_a_reason_is_told_as_far_as_it_is_taken() {
+    let begin = Instant::now();
+    let (stream, _theirs) = Stream::pair().unwrap();
+    let (mut direct, _, mut writer) = linked(begin);
+    let bytes = 1400;
+    direct.send_by(Groups::new(
+        Wanted::Always,
+        bytes,
+        Quality::default(),
+        begin,
+    ));
+    direct.open((7, FederateHandle(2)), Arc::new(stream), None, begin);
+    let groups = direct.groups.as_mut().unwrap();
+    assert!(matches!(direct.peers[0].way(groups, None, 10), Way::Link));
+    direct.joined(7, 0, 0, "\u{fc}".repeat(NAME_BYTES_MAX / 2));
+    let change = |direct: &mut Direct| direct.next_change(begin, |_| true);
+    assert!(matches!(change(&mut direct), Some(Change::Path { .. })));
+    let told = change(&mut direct);
+    let Some(Change::Tell(LinkRequest::BestEffort { by, .. })) = told else {
+        panic!("{told:?}");
+    };
+    assert!(by.starts_with("as reliable data (not by unicast: \u{fc}\u{fc}"));
+    assert!(by.len() <= NAME_BYTES_MAX, "{} bytes", by.len());
+    let why = format!("x{}", "\u{fc}".repeat(NAME_BYTES_MAX));
+    direct.break_off(7, &why, true, &mut writer, begin);
+    assert!(matches!(change(&mut direct), Some(Change::Path { .. })));
+    let told = change(&mut direct);
+    let Some(Change::Tell(LinkRequest::Over { why, .. })) = told else {
+        panic!("{told:?}");
+    };
+    assert_eq!(why.len(), NAME_BYTES_MAX - 1, "whole characters");
 }
 
 /// Who has sent all that its window takes sends nothing more that would be confirmed with it.
