@@ -142,9 +142,13 @@ impl Direct {
         let Some(ear) = peer.ear(number) else {
             return;
         };
+        ear.put_off = None;
         match (hears, ear.hearing) {
             // Each change is told to all who hear.
-            (true, Hearing::Asked) | (false, Hearing::Hears) if !ear.change() => return,
+            (true, Hearing::Asked) | (false, Hearing::Hears) if !ear.change() => {
+                ear.put_off = Some(hears);
+                return;
+            }
             (true, Hearing::Asked) => {
                 ear.hearing = Hearing::Hears;
                 // What came alone is over before.
@@ -221,7 +225,21 @@ impl Direct {
             }
             peer.ways.1 |= deaf || asked;
         }
+        self.take_put_off();
         self.unsettled = true;
+    }
+
+    /// What peers said last of what they hear, if that was once too often for one heartbeat.
+    fn take_put_off(&mut self) {
+        for at in 0..self.peers.len() {
+            let mark = self.peers[at].mark;
+            for number in 0..=self.peers[at].ears.len() as u32 {
+                let ear = self.peers[at].ear(number);
+                if let Some(hears) = ear.and_then(|ear| ear.put_off.take()) {
+                    self.hears(mark, number, hears);
+                }
+            }
+        }
     }
 
     /// Whether something is to be told with the next heartbeat.

@@ -20,7 +20,8 @@ use std::time::Instant;
 const UNUSED_BEATS: u32 = 3;
 /// Who has heard nothing of a group for so many heartbeats is sent datagrams of its own meanwhile.
 const DEAF_BEATS: u32 = 2;
-/// A peer says so often within a heartbeat that it hears something, or does not; what it says more changes nothing.
+/// A peer says so often within a heartbeat that it hears something, or does not; the last of what it says more counts from the
+/// next one on.
 const CHANGES_MAX: u32 = 16;
 /// A peer may have so many groups: those that a setting may name, the one for all other classes, and one for each alone.
 pub(crate) const GROUPS_OF_PEER: usize = starling_rid::GROUPS_MAX + 2;
@@ -345,6 +346,8 @@ pub(crate) struct Ear {
     waited: u32,
     /// How often it has begun and ceased to hear since the last heartbeat.
     changes: u32,
+    /// What it has said last, if that was once too often.
+    pub(crate) put_off: Option<bool>,
 }
 
 impl Ear {

@@ -271,7 +271,8 @@ fn nobody_else_takes_the_place_of_who_sends_to_a_group() {
 #[test]
 fn who_begins_and_ceases_to_hear_is_believed_now_and_then() {
     let rtiexec = linking();
-    let [sender, receiver] = pair(&rtiexec, CallbackModel::Evoked, [ALONE, ALONE]);
+    let often = format!("{ALONE};fault.heartbeat_s=0.5");
+    let [sender, receiver] = pair(&rtiexec, CallbackModel::Evoked, [&often, ALONE]);
     sender.subscribe();
     let linked = |member: &Member| {
         let links = member.links();
@@ -295,7 +296,7 @@ fn who_begins_and_ceases_to_hear_is_believed_now_and_then() {
     let before = put();
     let mut said = Vec::new();
     for _ in 0..20_000 {
-        for on in [false, true] {
+        for on in [true, false] {
             put_on_link(&mut said, &OnLink::Hears { number: 0, on });
         }
     }
@@ -313,4 +314,10 @@ fn who_begins_and_ceases_to_hear_is_believed_now_and_then() {
     });
     let more = put() - before;
     assert!(more < 20_000, "{more} bytes");
+    until("the last word counts, from the next heartbeat on", || {
+        sender.evoke();
+        sender.send(0, 0, 4);
+        while receiver.next().is_some() {}
+        sender.heard() == (0, 0)
+    });
 }
