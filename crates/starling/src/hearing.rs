@@ -54,7 +54,7 @@ impl State {
                 let offered = Heard::new(number, &address, port, &secret);
                 let offered = offered.ok_or_else(|| ProtocolError("no group".into()))?;
                 heard.retain(|h| h.number != number || h.over);
-                if heard.len() >= GROUPS_OF_PEER {
+                if heard.iter().filter(|h| !h.over).count() >= GROUPS_OF_PEER {
                     return Err(ProtocolError("too many groups".into()));
                 }
                 heard.push(offered);
@@ -92,6 +92,8 @@ impl State {
                 }
             }
             OnLink::Ends { number } => {
+                // Who has not read for long finds many of these.
+                heard.retain(|h| h.number != number || h.joined);
                 // Its socket is closed behind the others' turns.
                 let ended = heard.iter_mut().filter(|h| h.number == number);
                 ended.for_each(|h| h.over = true);

@@ -267,6 +267,53 @@ fn nobody_else_takes_the_place_of_who_sends_to_a_group() {
     assert_eq!(sender.heard(), (1, 0));
 }
 
+/// A sender that gets no answer offers its group and takes that back again and again; who has not read for long reads all of it at
+/// once.
+#[test]
+fn groups_that_were_taken_back_do_not_count() {
+    let rtiexec = linking();
+    let [sender, receiver] = pair(&rtiexec, CallbackModel::Evoked, [ALONE, ALONE]);
+    let mut said = Vec::new();
+    for number in [0, 1].repeat(200) {
+        let (address, port) = match number {
+            0 => ("", 0),
+            _ => ("239.193.201.93", 15197),
+        };
+        let offers = OnLink::Group {
+            number,
+            address: address.into(),
+            port,
+            secret: vec![7; 16],
+        };
+        put_on_link(&mut said, &offers);
+        put_on_link(&mut said, &OnLink::Ends { number });
+    }
+    let direct = |member: &Member| {
+        let links = member.links();
+        let mut state = links.lock();
+        let direct = state.lrc.outbox().direct.as_ref();
+        direct.map_or(0, |direct| direct.direct())
+    };
+    until("there is a link", || {
+        sender.evoke();
+        receiver.evoke();
+        (direct(&sender), direct(&receiver)) == (1, 1)
+    });
+    {
+        let links = sender.links();
+        let mut state = links.lock();
+        let direct = state.lrc.outbox().direct.as_mut();
+        direct.unwrap().misbehave(&said);
+        state.flush();
+    }
+    sender.send(1, 2, 4);
+    until("what stands behind it comes", || {
+        sender.evoke();
+        receiver.next() == Some((1, 2))
+    });
+    assert_eq!((direct(&sender), direct(&receiver)), (1, 1));
+}
+
 /// Who says on and on that it hears, and that it does not, is not told as often what comes there.
 #[test]
 fn who_begins_and_ceases_to_hear_is_believed_now_and_then() {
