@@ -12,8 +12,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::time::Instant;
 
-/// So many sockets take datagrams of peers: one for each group, and for each address of this host.
+/// So many sockets take datagrams of peers, one for each group and for each address of this host; but each peer may have a few,
+/// however many others have.
 const SOCKETS: usize = 128;
+const FEW: usize = 2;
 /// So many datagrams are taken before links have their turn.
 const PER_TURN: usize = 64;
 /// If more than this of a sender's data waits for what comes on the stream, what of datagrams would wait, too, is lost:
@@ -131,7 +133,9 @@ impl State {
                 heard.from = from;
                 let (number, group) = (heard.number, heard.at);
                 let by = by.as_ref().map(|by| by.ip()).map_err(ToString::to_string);
-                let joined = by.and_then(|by| open.join(group, by, self.quality));
+                let has = open.peers[at].heard.iter().filter(|h| h.by.is_some());
+                let has = has.count();
+                let joined = by.and_then(|by| open.join(group, (by, has), self.quality));
                 let (port, why) = match joined {
                     Ok((by, port)) => {
                         open.peers[at].heard[n].by = Some(by);
@@ -333,11 +337,11 @@ impl Peer {
 
 impl Open {
     /// Takes part in a group, by the interface of this host that has this address, or opens what is for this end alone;
-    /// by which address, and its port.
+    /// by which address, and its port. Its sender `has` so many already.
     fn join(
         &mut self,
         at: Option<SocketAddrV4>,
-        by: IpAddr,
+        (by, has): (IpAddr, usize),
         quality: Quality,
     ) -> Result<(IpAddr, u16), String> {
         if !self.deaf.is_empty() {
@@ -352,7 +356,7 @@ impl Open {
         if let Some(joined) = known {
             return Ok((by, port(&joined.socket)?));
         }
-        if self.groups.len() == SOCKETS {
+        if self.groups.len() >= SOCKETS && has >= FEW {
             return Err(format!("it has {SOCKETS} sockets for datagrams already"));
         }
         let socket = match (at, by) {
@@ -408,7 +412,7 @@ mod tests {
         peers.open(1, None, String::new());
         let here = IpAddr::from(Ipv4Addr::LOCALHOST);
         let open = peers.all().unwrap();
-        let (_, port) = open.join(None, here, Quality::default()).unwrap();
+        let (_, port) = open.join(None, (here, 0), Quality::default()).unwrap();
         open.groups[0].ready = false;
         let sender = Datagrams::at(here).unwrap();
         let to = Some((here, port).into());
@@ -429,5 +433,22 @@ mod tests {
         peers.all().unwrap().leave_unheard();
         assert_eq!(send(), 1);
         assert!(!peers.ask_last());
+    }
+
+    /// Else one peer would take datagrams from all others.
+    #[test]
+    fn who_has_few_sockets_gets_one_whatever_others_have() {
+        let mut peers = Peers::default();
+        peers.open(1, None, String::new());
+        let open = peers.all().unwrap();
+        let mut join = |number: u8, has| {
+            let by = IpAddr::from(Ipv4Addr::new(127, 0, 1, number));
+            open.join(None, (by, has), Quality::default()).is_ok()
+        };
+        assert!((0..=255).take_while(|number| join(*number, 66)).count() == SOCKETS);
+        assert!(join(254, 0) && join(255, FEW - 1));
+        assert!(!join(253, FEW));
+        // It is there.
+        assert!(join(255, FEW));
     }
 }
