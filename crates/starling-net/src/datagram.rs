@@ -89,6 +89,9 @@ impl Arrivals {
 }
 
 impl Datagrams {
+    /// The system keeps no more datagrams for a socket than this: each takes 768 bytes at least of twice what it was asked for.
+    pub const KEPT_MAX: usize = 2 * BUFFER_BYTES / 768;
+
     fn of(socket: UdpSocket) -> io::Result<Self> {
         let socket = UdpSocket::from(platform::beyond_standard(socket)?);
         socket.set_nonblocking(true)?;

@@ -18,6 +18,8 @@ const SOCKETS: usize = 128;
 const FEW: usize = 2;
 /// So many datagrams are taken before links have their turn.
 const PER_TURN: usize = 64;
+/// Before a link is read, as many as a socket keeps: what comes meanwhile may be late.
+const BEFORE_LINK: usize = Datagrams::KEPT_MAX;
 /// If more than this of a sender's data waits for what comes on the stream, what of datagrams would wait, too, is lost:
 /// who has their secret may say that they come after what never does.
 const EARLY_BYTES_MAX: usize = 1024 * 1024;
@@ -172,6 +174,7 @@ impl State {
     }
 
     fn take_of_sockets(&mut self, open: &mut Open, before: Option<usize>) {
+        let most = before.map_or(PER_TURN, |_| BEFORE_LINK);
         for (at, group) in open.groups.iter_mut().enumerate() {
             let is_due = match before {
                 None => std::mem::take(&mut group.ready),
@@ -188,7 +191,7 @@ impl State {
                     None => open.arrivals.take(),
                 };
                 let Some((datagram, from)) = next else {
-                    if !more || taken >= PER_TURN {
+                    if !more || taken >= most {
                         break;
                     }
                     more = group.socket.receive_all(&mut open.arrivals);

@@ -564,11 +564,24 @@ impl State {
                 reader.fill()
             }
         };
-        let came = self.take_on_link((mark, federate), reader.inbox(), &mut peer.heard, now);
-        let used = came.as_ref().map_or(0, |used| *used);
-        reader.consume(used);
-        reader.give_back(&mut open.spare);
-        peer.taken += used as u64;
+        let came = loop {
+            let peer = &mut open.peers[at];
+            let Stage::Linked(reader) = &mut peer.stage else {
+                return Ok(false);
+            };
+            let came = self.take_on_link((mark, federate), reader.inbox(), &mut peer.heard, now);
+            let used = came.as_ref().map_or(0, |(used, _)| *used);
+            reader.consume(used);
+            peer.taken += used as u64;
+            match came {
+                Ok((_, true)) => self.take_before_link(open, at),
+                _ => break came,
+            }
+        };
+        let peer = &mut open.peers[at];
+        if let Stage::Linked(reader) = &mut peer.stage {
+            reader.give_back(&mut open.spare);
+        }
         let link = self.lrc.outbox();
         let why = match (came, filled) {
             (Err(error), _) => return self.break_link(peer, &error.0, now).map(|()| false),
@@ -590,14 +603,15 @@ impl State {
         Ok(false)
     }
 
-    /// Takes whole frames that a peer has put on its link; how many bytes they take. An error is the peer's fault.
+    /// Takes whole frames that a peer has put on its link; how many bytes they take, and whether the next one ends a turn
+    /// behind them, before which sockets are to be asked. An error is the peer's fault.
     fn take_on_link(
         &mut self,
         (mark, federate): (u64, FederateHandle),
         bytes: &[u8],
         heard: &mut Vec<Heard>,
         now: Instant,
-    ) -> Result<usize, ProtocolError> {
+    ) -> Result<(usize, bool), ProtocolError> {
         let mut used = 0;
         loop {
             let rest = &bytes[used..];
@@ -618,7 +632,7 @@ impl State {
                 return Err(ProtocolError("a frame that is too long".into()));
             }
             let Some((frame, length)) = split_frame(rest).map_err(refused)? else {
-                return Ok(used);
+                return Ok((used, false));
             };
             match (read_data(frame), read_on_link(frame)) {
                 (Some(data), _) => {
@@ -633,6 +647,9 @@ impl State {
                     confirmed
                         .transpose()
                         .map_err(|why| ProtocolError(why.into()))?;
+                }
+                (None, Some(Ok(OnLink::Turn { .. }))) if used > 0 && !heard.is_empty() => {
+                    return Ok((used, true));
                 }
                 (None, Some(Ok(said))) => {
                     self.settle();
@@ -677,22 +694,32 @@ impl State {
         peers: &mut Peers,
     ) -> Result<(), ProtocolError> {
         let now = Instant::now();
-        let Some(peer) = peers.peer(mark).filter(|p| !p.broken) else {
+        let Some(open) = &mut peers.0 else {
             return Ok(());
         };
+        let of = |p: &Peer| p.mark == mark && !p.broken;
+        let Some(which) = open.peers.iter().position(of) else {
+            return Ok(());
+        };
+        let peer = &mut open.peers[which];
         // What the link still has is among this.
         peer.stage = Stage::None;
         let Some(had) = peer.taken.checked_sub(at) else {
             return self.break_link(peer, "a part of what it has sent is missing", now);
         };
         let had = usize::try_from(had).unwrap_or(usize::MAX);
-        let Some(new) = frames.get(had..) else {
-            return Ok(());
-        };
-        match self.take_on_link((0, peer.federate), new, &mut peer.heard, now) {
-            Ok(used) if used == new.len() => peer.taken += used as u64,
-            Ok(_) => return self.break_link(peer, "a part of a frame", now),
-            Err(error) => return self.break_link(peer, &error.0, now),
+        let mut new = frames.get(had..).unwrap_or_default();
+        while !new.is_empty() {
+            self.take_before_link(open, which);
+            let peer = &mut open.peers[which];
+            match self.take_on_link((0, peer.federate), new, &mut peer.heard, now) {
+                Ok((used, more)) if more || used == new.len() => {
+                    peer.taken += used as u64;
+                    new = &new[used..];
+                }
+                Ok(_) => return self.break_link(peer, "a part of a frame", now),
+                Err(error) => return self.break_link(peer, &error.0, now),
+            }
         }
         Ok(())
     }
