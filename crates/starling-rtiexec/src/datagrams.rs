@@ -49,6 +49,8 @@ pub(crate) struct Sockets {
     /// There may be something to read.
     pub(crate) readable: bool,
     pub(crate) arrivals: Arrivals,
+    /// A federate has told how much it has sent, which is to be looked at once nothing is there to read.
+    told: bool,
 }
 
 /// The session of one member.
@@ -57,18 +59,23 @@ pub(crate) struct Session {
     listener: usize,
     /// Where its last datagram came from.
     address: Option<SocketAddr>,
-    /// It hears this process.
-    hears: bool,
     heard: Instant,
     incoming: DatagramIn,
     outgoing: DatagramOut,
     /// Where in its stream the last message of best-effort data ended.
     streamed: u64,
+    /// How much the federate has sent, as it has told.
+    told: u64,
     /// Data for it goes by datagrams.
     open: bool,
 }
 
 impl Session {
+    /// How much had been sent to it a heartbeat ago, if it is to be told.
+    pub(crate) fn tell(&mut self) -> Option<u64> {
+        self.outgoing.tell()
+    }
+
     /// Makes room for a message in the datagram that is being filled. Whether so much waits that it is to be sent before.
     #[inline]
     fn make_room(&mut self, bytes: usize) -> bool {
@@ -89,7 +96,7 @@ impl Session {
 impl Server {
     /// A federate wants a session.
     pub(crate) fn open_session(&mut self, n: usize, now: Instant) {
-        self.close_session(n);
+        self.end_session(n);
         let notice = match self.new_session(n, now) {
             Ok((port, secret)) => LinkNotice::Datagrams {
                 port: port.into(),
@@ -126,11 +133,11 @@ impl Server {
             secret,
             listener,
             address: None,
-            hears: false,
             heard: now,
             incoming: DatagramIn::default(),
             outgoing,
             streamed: 0,
+            told: 0,
             open: false,
         }));
         connection.best_effort.by = "its stream (no datagram has come yet)".into();
@@ -184,25 +191,55 @@ impl Server {
         };
         if let Some(channel) = &mut connection.channel {
             channel.forget_lost();
-            connection.best_effort = BestEffort::default();
         }
-        if let Some(session) = connection.session.take() {
-            let lost = connection.best_effort.lost + session.incoming.lost();
-            if lost > 0 {
-                let name = connection.name();
-                info!(
-                    "{name}: {lost} message(s) of its best-effort data were lost on the way here"
-                );
-            }
-            connection.best_effort = BestEffort::default();
+        self.end_session(n);
+        let Some(connection) = self.connections.get_mut(n) else {
+            return;
+        };
+        let BestEffort { lost, .. } = std::mem::take(&mut connection.best_effort);
+        if lost > 0 {
+            let name = connection.name();
+            info!("{name}: {lost} message(s) of its best-effort data were lost on the way here");
+        }
+    }
+
+    /// A session ends; what was lost in it is counted with the membership, which may have another one.
+    pub(crate) fn end_session(&mut self, n: usize) {
+        if let Some(connection) = self.connections.get_mut(n)
+            && let Some(mut session) = connection.session.take()
+        {
+            session.incoming.sum_up(session.told);
+            let told = &mut connection.best_effort;
+            told.lost = told.lost.saturating_add(session.incoming.lost());
+            told.by.clear();
             self.sockets.sessions.remove(&session.secret);
+        }
+    }
+
+    /// A federate says how much it has sent, or had a heartbeat ago.
+    pub(crate) fn hear_sent(&mut self, n: usize, messages: u64) {
+        if let Some(session) = self.session(n) {
+            session.told = messages;
+            self.sockets.told = true;
+        }
+    }
+
+    /// What has not come of what federates have told is lost: nothing is there to read.
+    fn sum_up(&mut self) {
+        if std::mem::take(&mut self.sockets.told) {
+            for n in self.sockets.sessions.values() {
+                let connection = self.connections.get_mut(*n);
+                if let Some(session) = connection.and_then(|c| c.session.as_mut()) {
+                    session.incoming.sum_up(session.told);
+                }
+            }
         }
     }
 
     /// Takes datagrams that have come.
     pub(crate) fn take_datagrams(&mut self, now: Instant) {
         if !self.sockets.readable {
-            return;
+            return self.sum_up();
         }
         let mut arrivals = std::mem::take(&mut self.sockets.arrivals);
         // A flood of datagrams at one leaves the others their turn, and streams theirs; its own comes again at once.
@@ -234,6 +271,9 @@ impl Server {
         }
         self.sockets.readable = left;
         self.sockets.arrivals = arrivals;
+        if !left {
+            self.sum_up();
+        }
     }
 
     fn take_datagram(
@@ -271,7 +311,6 @@ impl Server {
         };
         session.address = Some(from);
         session.heard = now;
-        session.hears = head.hears;
         if !std::mem::replace(&mut session.open, head.hears) && head.hears {
             connection.best_effort.by = BY_DATAGRAMS.into();
         }
@@ -493,10 +532,10 @@ impl Server {
         let mut told = connection.best_effort.clone();
         told.by = self.best_effort_by(connection);
         if let Some(session) = &connection.session {
-            told.lost += session.incoming.lost();
+            told.lost = told.lost.saturating_add(session.incoming.lost());
         }
         if let Some(channel) = &connection.channel {
-            told.lost += channel.lost();
+            told.lost = told.lost.saturating_add(channel.lost());
         }
         told
     }

@@ -181,6 +181,7 @@ impl Server {
             | LinkRequest::Relay { .. }
             | LinkRequest::Path { .. }
             | LinkRequest::Datagrams
+            | LinkRequest::Sent { .. }
             | LinkRequest::Site
             | LinkRequest::Pass { .. } => {}
         }

@@ -625,7 +625,7 @@ impl Server {
                     self.unseat(n);
                     self.end_links(n);
                     self.leave_site(n);
-                    self.close_session(n);
+                    self.end_session(n);
                 }
                 FromExecutive::Status(list) => self.put_paths(list),
                 _ => {}

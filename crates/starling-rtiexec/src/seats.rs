@@ -109,6 +109,7 @@ impl Server {
                 }
             }
             LinkRequest::Datagrams => self.open_session(n, now),
+            LinkRequest::Sent { messages } => self.hear_sent(n, messages),
             LinkRequest::Site => self.enter_site(n),
             // To who has left meanwhile: no forwarder on the way has had it.
             LinkRequest::Pass { .. } => {}

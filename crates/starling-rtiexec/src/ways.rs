@@ -467,10 +467,14 @@ impl Server {
         }
     }
 
-    /// Once a heartbeat: hands on what is known to be lost, and tells the other ends of trunks how much was sent.
+    /// Once a heartbeat: hands on what is known to be lost, and tells the other ends of trunks and sessions how much was sent.
     pub(crate) fn tend_lanes(&mut self, now: Instant) {
         let is_due = now >= self.next_beat;
-        if !is_due || (self.trunk_count == 0 && self.upstream.is_none()) {
+        if !is_due
+            || (self.sockets.sessions.is_empty()
+                && self.trunk_count == 0
+                && self.upstream.is_none())
+        {
             return;
         }
         self.next_beat = now + self.config.heartbeat;
@@ -481,6 +485,11 @@ impl Server {
             let Some(connection) = self.connection(n) else {
                 continue;
             };
+            let session = connection.session.as_mut();
+            if let Some(messages) = session.and_then(|session| session.tell()) {
+                self.tell(n, &LinkNotice::Sent { messages }, None);
+                continue;
+            }
             let down = connection.channel.as_mut().and_then(|channel| {
                 let (trunk, id) = channel.place();
                 Some((trunk, id, channel.lane.tell()?))

@@ -230,6 +230,40 @@ fn a_way_on_which_nothing_comes_gives_way_to_the_stream() {
     assert!(best_effort(&server).iter().any(|b| b.by == "datagrams"));
 }
 
+/// Each end is told how much the other one has sent, if nothing comes by datagram any more, too.
+#[test]
+fn what_is_lost_before_the_stream_is_taken_is_counted() {
+    let server = server();
+    let (mut a, mut b) = (
+        Client::founder(&server, "F"),
+        Client::member(&server, "F", "b"),
+    );
+    b.subscribe();
+    a.until_subscribed(&b);
+    let (mut from_a, mut to_b) = (Way::open(&mut a), Way::open(&mut b));
+    from_a.send_and_hear();
+    to_b.send_and_hear();
+    let first = frame(&mut a, 1);
+    from_a.out.forward(&first);
+    from_a.send_and_hear();
+    let notice = b.link_notice();
+    assert_eq!(notice, LinkNotice::Sent { messages: 1 });
+    for number in 2..7 {
+        let lost = frame(&mut a, number);
+        from_a.out.forward(&lost);
+    }
+    let messages = from_a.out.messages();
+    a.tell_link(&LinkRequest::Sent { messages }, None);
+    let until_lost = |lost| while best_effort(&server)[0].lost != lost {};
+    until_lost(5);
+    // Of one membership, however many sessions it has.
+    from_a = Way::open(&mut a);
+    until_lost(5);
+    from_a.send_and_hear();
+    a.tell_link(&LinkRequest::Sent { messages: u64::MAX }, None);
+    until_lost(u64::MAX);
+}
+
 /// System calls of rtiexec to receive and to send, since then.
 fn calls(server: &Running, since: (u64, u64)) -> (u64, u64) {
     let calls = server.state().calls;

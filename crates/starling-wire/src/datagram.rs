@@ -5,7 +5,8 @@
 //! also where a datagram had many.
 //!
 //! Invariants, for each direction of a session:
-//! - what is sent is what is taken, kept, or counted as lost, but for what is on its way;
+//! - what is sent is what is taken, kept, or counted as lost, but for what is on its way, once a later datagram has come or
+//!   the stream has told how much was sent;
 //! - what is taken was sent after all that has been taken before, whichever of datagrams and stream it
 //!   came by: what comes later than something newer is dropped;
 //! - nothing is taken before the part of the stream is read that its head names;
@@ -43,6 +44,24 @@ pub fn is_best_effort<V>(data: &Data<'_, V>) -> bool {
 
 /// So many bytes of datagrams wait to leave together, and what one message takes beyond that.
 const LEAVING_BYTES: usize = 64 * 1024;
+
+/// What the other end of a stream is told of how many messages were sent by datagrams, or were to be.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// How many there were when that was looked at last, and as the other end was told.
+    seen: u64,
+    told: u64,
+}
+
+impl Told {
+    /// To be called once in a while, with how many there are: how many there were at the call before, if the other end is to
+    /// be told. What of these has not come then never will.
+    pub(crate) fn tell(&mut self, messages: u64) -> Option<u64> {
+        let told = std::mem::replace(&mut self.told, self.seen);
+        self.seen = messages;
+        (self.told > told).then_some(self.told)
+    }
+}
 
 /// Datagrams that are to leave together, one behind the other: those that are whole, and behind them the one that is
 /// being filled, of which the head is there.
@@ -120,6 +139,7 @@ pub struct DatagramOut {
     before: u64,
     /// Where the stream was when that was last to be read before what is sent here.
     behind: u64,
+    told: Told,
 }
 
 impl DatagramOut {
@@ -135,6 +155,7 @@ impl DatagramOut {
             messages: 0,
             before: 0,
             behind: position,
+            told: Told::default(),
         }
     }
 
@@ -216,6 +237,11 @@ impl DatagramOut {
     /// Messages in this one and all before.
     pub fn messages(&self) -> u64 {
         self.before + self.messages
+    }
+
+    /// To be called once in a while: how many there were at the call before, if the other end is to be told on the stream.
+    pub fn tell(&mut self) -> Option<u64> {
+        self.told.tell(self.messages())
     }
 
     /// Ends the datagram that is being filled, whatever is in it; the next one begins. It waits among those that are

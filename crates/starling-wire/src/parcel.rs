@@ -14,7 +14,7 @@
 
 use crate::codec::{Reader, WireError, bad, put_number};
 use crate::datagram::{
-    ASKS, DATAGRAM_BYTES_MAX, DatagramIn, HEARS, Row, Secret, StreamPosition, count_frames,
+    ASKS, DATAGRAM_BYTES_MAX, DatagramIn, HEARS, Row, Secret, StreamPosition, Told, count_frames,
 };
 
 /// The first byte, where those of a single federate have their version.
@@ -243,9 +243,7 @@ pub struct Lane {
     numbered: u64,
     /// Where in what goes out on the stream that ends which these come behind.
     behind: u64,
-    /// `numbered` when that was looked at last, and as the other end was told.
-    seen: u64,
-    told: u64,
+    told: Told,
 }
 
 impl Lane {
@@ -273,9 +271,7 @@ impl Lane {
     /// To be called once in a while: up to which number messages had been sent at the call before, if the other end is to be
     /// told. What of these has not come then never will.
     pub fn tell(&mut self) -> Option<u64> {
-        let told = std::mem::replace(&mut self.told, self.seen);
-        self.seen = self.numbered;
-        (self.told > told).then_some(self.told)
+        self.told.tell(self.numbered)
     }
 
     /// The other end has told that.

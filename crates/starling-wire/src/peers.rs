@@ -90,6 +90,11 @@ pub enum LinkRequest {
         /// By what, and why not by something faster.
         by: String,
     },
+    /// By datagrams it has sent so much in this session, or had a heartbeat ago: what has not come of it never will.
+    Sent {
+        /// Messages.
+        messages: u64,
+    },
 }
 
 /// From rtiexec to a federate.
@@ -205,6 +210,11 @@ pub enum LinkNotice {
         /// Messages.
         messages: u64,
     },
+    /// By datagrams so much had been sent to the federate in this session a heartbeat ago: what has not come of it never will.
+    Sent {
+        /// Messages.
+        messages: u64,
+    },
 }
 
 /// What federates say on a TCP link between them, beside data.
@@ -286,6 +296,7 @@ variants! {
         10 Site,
         11 Pass { to, frames },
         12 BestEffort { to, by },
+        13 Sent { messages },
     }
     LinkNotice "message about links" {
         1 Seated { number, seat, mark },
@@ -304,6 +315,7 @@ variants! {
         14 Near { federate, near },
         15 Passed { from, frames },
         16 Lost { messages },
+        17 Sent { messages },
     }
     OnLink "message on a link" {
         1 Hello { version, mark, proof, compression },

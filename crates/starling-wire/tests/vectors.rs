@@ -73,6 +73,10 @@ fn links() {
             },
             &[5, 0, 0, 0, 6, 12, 5, 1, b'b'],
         ),
+        (
+            LinkRequest::Sent { messages: 300 },
+            &[4, 0, 0, 0, 6, 13, 0xac, 2],
+        ),
     ];
     for (request, vector) in requests {
         let mut out = Vec::new();
@@ -144,6 +148,10 @@ fn links() {
         (
             LinkNotice::Lost { messages: 300 },
             &[4, 0, 0, 0, 7, 16, 0xac, 2],
+        ),
+        (
+            LinkNotice::Sent { messages: 300 },
+            &[4, 0, 0, 0, 7, 17, 0xac, 2],
         ),
     ];
     for (notice, vector) in notices {

@@ -8,8 +8,8 @@ use crate::state::State;
 use starling_core::DataOut;
 use starling_net::{Arrivals, Bundle, Datagrams, Leaving, LinkReader, Quality, Stream};
 use starling_wire::{
-    DataFrame, DatagramIn, DatagramOut, Secret, StreamPosition, is_best_effort, read_data,
-    split_datagram, split_frame,
+    DataFrame, DatagramIn, DatagramOut, LinkRequest, Secret, StreamPosition, is_best_effort,
+    read_data, split_datagram, split_frame,
 };
 use std::io;
 use std::sync::Arc;
@@ -64,6 +64,8 @@ pub(crate) struct Sending {
     open: bool,
     tried: u32,
     sent: Instant,
+    /// When rtiexec was told last how much was sent, or was not to be.
+    told: Instant,
 }
 
 impl Sending {
@@ -138,6 +140,21 @@ impl Sending {
             self.send(now, true);
         }
         due
+    }
+
+    /// How much had been sent a heartbeat ago, once in one, if rtiexec is to be told.
+    pub(crate) fn tell(&mut self, now: Instant) -> Option<u64> {
+        if now < self.told + self.heartbeat {
+            return None;
+        }
+        self.told = now;
+        self.out.tell()
+    }
+
+    /// What it sends takes another way from now on, as where a translation of addresses changes.
+    #[cfg(test)]
+    pub(crate) fn lead(&mut self, socket: Datagrams) {
+        self.socket = Arc::new(socket);
     }
 
     /// When the bundle that waits is due.
@@ -231,6 +248,7 @@ pub(crate) fn begin(
         open: false,
         tried: 0,
         sent: now,
+        told: now,
     };
     sending.send(now, true);
     let receiving = Receiving {
@@ -281,6 +299,18 @@ impl Link {
         }
     }
 
+    /// Tells how much was sent by datagram: this federate resigns.
+    pub(crate) fn tell_sent(&mut self) {
+        let Some(sending) = &mut self.datagrams else {
+            return;
+        };
+        sending.flush(Instant::now());
+        let messages = sending.out.messages();
+        if messages > 0 {
+            self.put_link_request(&LinkRequest::Sent { messages });
+        }
+    }
+
     /// What follows by datagram comes behind what stands on the stream now. What is bundled was sent.
     pub(crate) fn follow_stream(&mut self) {
         let position = self.position();
@@ -308,6 +338,25 @@ impl State {
         reader: &LinkReader,
         receiving: &mut Option<Receiving>,
     ) {
+        self.take_some(PER_TURN, reader, receiving);
+    }
+
+    /// So much had been sent here a heartbeat ago: what has not come of it is lost. What lies in the socket has.
+    pub(crate) fn sum_up(
+        &mut self,
+        messages: u64,
+        reader: &LinkReader,
+        receiving: &mut Option<Receiving>,
+    ) {
+        self.settle();
+        self.take_some(Datagrams::KEPT_MAX, reader, receiving);
+        if let Some(receiving) = receiving {
+            receiving.incoming.sum_up(messages);
+            self.count_lost(receiving);
+        }
+    }
+
+    fn take_some(&mut self, most: usize, reader: &LinkReader, receiving: &mut Option<Receiving>) {
         let Some(receiving) = receiving else {
             return;
         };
@@ -316,7 +365,7 @@ impl State {
         loop {
             let at = receiving.at(reader);
             let Some((datagram, _)) = receiving.arrivals.take() else {
-                if !receiving.more || taken >= PER_TURN {
+                if !receiving.more || taken >= most {
                     break;
                 }
                 receiving.look();

@@ -189,6 +189,7 @@ impl State {
         receiving: &mut Option<Receiving>,
     ) -> Result<(), ProtocolError> {
         match notice {
+            Some(LinkNotice::Sent { messages }) => self.sum_up(messages, reader, receiving),
             Some(LinkNotice::Datagrams { port, secret }) => {
                 *receiving = self.begin_datagrams(port, &secret)?;
             }
@@ -400,6 +401,7 @@ impl State {
             | LinkNotice::NoDatagrams { .. }
             | LinkNotice::NoDirect { .. }
             | LinkNotice::Site
+            | LinkNotice::Sent { .. }
             | LinkNotice::Passed { .. } => {}
             LinkNotice::Refused { number, .. } => {
                 self.offer.take_if(|offer| offer.number == number);

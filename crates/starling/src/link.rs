@@ -396,7 +396,11 @@ impl Link {
         if let Some(shared) = &mut self.shared {
             shared.catch_up(now);
         }
-        if now >= self.last_written + self.heartbeat {
+        let told = self.datagrams.as_mut().and_then(|s| s.tell(now));
+        if let Some(messages) = told {
+            self.put_link_request(&LinkRequest::Sent { messages });
+            self.flush();
+        } else if now >= self.last_written + self.heartbeat {
             put_heartbeat(self.writer.out());
             self.flush();
         } else if self.bundle_due().is_some_and(|due| now >= due) {
@@ -586,9 +590,12 @@ impl Outbox for Link {
         {
             shared.put_by_force();
         }
-        if let ToExecutive::Request(request) = &message
-            && let RequestBody::Federation(federation::Request::Resign(_)) = request.body
-        {
+        let resigns = matches!(
+            &message,
+            ToExecutive::Request(request)
+                if matches!(request.body, RequestBody::Federation(federation::Request::Resign(_)))
+        );
+        if resigns {
             if let Some(shared) = &mut self.shared {
                 shared.relay_all(&mut self.writer);
             }
@@ -599,6 +606,9 @@ impl Outbox for Link {
         if let Some(sending) = &mut self.datagrams {
             // It comes before: rtiexec may take it for nothing behind this.
             sending.flush(Instant::now());
+        }
+        if resigns {
+            self.tell_sent();
         }
         let out = self.writer.out();
         let before = out.len();

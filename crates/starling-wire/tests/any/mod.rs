@@ -379,7 +379,8 @@ enums! {
         Again { to },
         Site,
         Pass { to, frames },
-        BestEffort { to, by }
+        BestEffort { to, by },
+        Sent { messages }
     }
     LinkNotice {
         Seated { number, seat, mark },
@@ -397,7 +398,8 @@ enums! {
         Site,
         Near { federate, near },
         Passed { from, frames },
-        Lost { messages }
+        Lost { messages },
+        Sent { messages }
     }
     OnLink {
         Hello { version, mark, proof, compression },

@@ -5,8 +5,10 @@ use crate::links::Links;
 use parking_lot::Mutex;
 use starling_core::InteractionClassHandle;
 use starling_core::message::{BestEffort, FederateStatus, FromExecutive, ToExecutive};
+use starling_net::Datagrams;
 use starling_rid::CONNECT_ADDRESS;
 use std::collections::BTreeSet;
+use std::net::{TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::thread;
 
@@ -249,6 +251,60 @@ fn who_reads_nothing_loses_best_effort_data_alone_and_it_is_counted() {
         false
     });
     assert!(came < COUNT.into(), "the test sends too little to lose any");
+}
+
+/// Datagrams may cease to come, to rtiexec or from there; what was sent before that was noticed is counted.
+#[test]
+fn what_is_lost_before_the_stream_is_taken_is_counted() {
+    for by_sender in [true, false] {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let rtiexec = Rtiexec::with(|config| {
+            config.shared_memory = false;
+            config.listen.push(Endpoint::loopback(port));
+            config.heartbeat = Duration::from_millis(100);
+        });
+        let often = format!("{DATAGRAMS};fault.heartbeat_s=0.1");
+        let [sender, receiver] = pair(&rtiexec, CallbackModel::Evoked, [&often, &often]);
+        until("both ways are open", || {
+            sender.evoke();
+            receiver.evoke();
+            sender.is_open() && receiver.is_open()
+        });
+        // What the sender sends comes to a stranger; what is for the receiver goes to where nobody reads, as that is where
+        // its own comes from.
+        let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let (cut, port) = if by_sender {
+            (&sender, stranger.local_addr().unwrap().port())
+        } else {
+            (&receiver, port)
+        };
+        {
+            let links = cut.links();
+            let mut state = links.lock();
+            let link = state.lrc.outbox();
+            let socket = Datagrams::along(link.stream(), port).unwrap();
+            link.datagrams.as_mut().unwrap().lead(socket);
+        }
+        let (mut sent, mut came) = (0, 0);
+        until("it is noticed", || {
+            sender.evoke();
+            sender.send(0, sent, 10);
+            sent += 1;
+            came += u64::from(receiver.next().is_some());
+            !cut.is_open()
+        });
+        let mut lost = 0;
+        until("each comes or is counted", || {
+            sender.evoke();
+            came += u64::from(receiver.next().is_some());
+            let there: u64 = told(&rtiexec).iter().map(|b| b.lost + b.dropped).sum();
+            lost = there + receiver.lost();
+            came + lost == u64::from(sent)
+        });
+        assert!(lost > 0, "{by_sender}");
+    }
 }
 
 /// Shows settings: transport.best_effort.
