@@ -89,8 +89,13 @@ impl Arrivals {
 }
 
 impl Datagrams {
-    /// The system keeps no more datagrams for a socket than this: each takes 768 bytes at least of twice what it was asked for.
-    pub const KEPT_MAX: usize = 2 * BUFFER_BYTES / 768;
+    /// The system keeps so many bytes of what has come, twice what it was asked for, unless a setting says more.
+    pub const KEPT_BYTES: usize = 2 * BUFFER_BYTES;
+
+    /// What a datagram of so many bytes takes of that at least.
+    pub fn kept_bytes(length: usize) -> usize {
+        length.max(768)
+    }
 
     fn of(socket: UdpSocket) -> io::Result<Self> {
         let socket = UdpSocket::from(platform::beyond_standard(socket)?);

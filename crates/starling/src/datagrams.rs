@@ -338,7 +338,7 @@ impl State {
         reader: &LinkReader,
         receiving: &mut Option<Receiving>,
     ) {
-        self.take_some(PER_TURN, reader, receiving);
+        self.take_some(false, reader, receiving);
     }
 
     /// So much had been sent here a heartbeat ago: what has not come of it is lost. What lies in the socket has.
@@ -349,29 +349,36 @@ impl State {
         receiving: &mut Option<Receiving>,
     ) {
         self.settle();
-        self.take_some(Datagrams::KEPT_MAX, reader, receiving);
+        self.take_some(true, reader, receiving);
         if let Some(receiving) = receiving {
             receiving.incoming.sum_up(messages);
             self.count_lost(receiving);
         }
     }
 
-    fn take_some(&mut self, most: usize, reader: &LinkReader, receiving: &mut Option<Receiving>) {
+    /// Takes some of what has come, or `all`: as much as a socket keeps.
+    fn take_some(&mut self, all: bool, reader: &LinkReader, receiving: &mut Option<Receiving>) {
         let Some(receiving) = receiving else {
             return;
         };
-        let mut taken = 0;
+        let (mut taken, mut bytes) = (0, 0);
         receiving.look();
         loop {
             let at = receiving.at(reader);
             let Some((datagram, _)) = receiving.arrivals.take() else {
-                if !receiving.more || taken >= most {
+                let is_enough = if all {
+                    bytes >= Datagrams::KEPT_BYTES
+                } else {
+                    taken >= PER_TURN
+                };
+                if !receiving.more || is_enough {
                     break;
                 }
                 receiving.look();
                 continue;
             };
             taken += 1;
+            bytes += Datagrams::kept_bytes(datagram.len());
             let Some((head, frames)) = split_datagram(datagram) else {
                 continue;
             };

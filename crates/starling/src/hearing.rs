@@ -18,8 +18,6 @@ const SOCKETS: usize = 128;
 const FEW: usize = 2;
 /// So many datagrams are taken before links have their turn.
 const PER_TURN: usize = 64;
-/// Before a link is read, as many as a socket keeps: what comes meanwhile may be late.
-const BEFORE_LINK: usize = Datagrams::KEPT_MAX;
 /// If more than this of a sender's data waits for what comes on the stream, what of datagrams would wait, too, is lost:
 /// who has their secret may say that they come after what never does.
 const EARLY_BYTES_MAX: usize = 1024 * 1024;
@@ -174,7 +172,6 @@ impl State {
     }
 
     fn take_of_sockets(&mut self, open: &mut Open, before: Option<usize>) {
-        let most = before.map_or(PER_TURN, |_| BEFORE_LINK);
         for (at, group) in open.groups.iter_mut().enumerate() {
             let is_due = match before {
                 None => std::mem::take(&mut group.ready),
@@ -183,7 +180,7 @@ impl State {
             if !is_due {
                 continue;
             }
-            let (mut taken, mut more) = (0, true);
+            let (mut taken, mut bytes, mut more) = (0, 0, true);
             loop {
                 let waited = group.left.pop_front();
                 let next = match &waited {
@@ -191,7 +188,12 @@ impl State {
                     None => open.arrivals.take(),
                 };
                 let Some((datagram, from)) = next else {
-                    if !more || taken >= most {
+                    // Before a link is read, as much as a socket keeps: what comes meanwhile may be late.
+                    let is_enough = match before {
+                        None => taken >= PER_TURN,
+                        Some(_) => bytes >= Datagrams::KEPT_BYTES,
+                    };
+                    if !more || is_enough {
                         break;
                     }
                     more = group.socket.receive_all(&mut open.arrivals);
@@ -201,6 +203,7 @@ impl State {
                     continue;
                 };
                 taken += 1;
+                bytes += Datagrams::kept_bytes(datagram.len());
                 // Of strangers, and of this end, nothing is taken.
                 let from = from.ip().to_canonical();
                 let head = split_datagram(datagram).map(|(head, _)| head);
