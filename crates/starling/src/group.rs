@@ -8,7 +8,7 @@ use crate::datagrams::Wanted;
 use starling_core::Run;
 use starling_net::{Datagrams, Leaving, Quality, Stream, random_secret};
 use starling_rid::{ClassGroup, GROUP_PORT};
-use starling_wire::{DataFrame, GroupIn, GroupOut, OnLink};
+use starling_wire::{DataFrame, GroupOut, OnLink};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
@@ -23,8 +23,6 @@ const DEAF_BEATS: u32 = 2;
 /// A peer says so often within a heartbeat that it hears something, or does not; the last of what it says more counts from the
 /// next one on.
 const CHANGES_MAX: u32 = 16;
-/// A peer may have so many groups: those that a setting may name, the one for all other classes, and one for each alone.
-pub(crate) const GROUPS_OF_PEER: usize = starling_rid::GROUPS_MAX + 2;
 /// Of so many groups it is said that they are heard, or not.
 const SHOWN: usize = 4;
 
@@ -458,53 +456,6 @@ pub(crate) fn ways(
         let _ = write!(said, " ({})", why.join("; "));
     }
     Some(said)
-}
-
-/// What is received of one peer in one of its groups.
-pub(crate) struct Heard {
-    /// Which.
-    pub(crate) number: u32,
-    /// The group; none: it comes for this federate alone.
-    pub(crate) at: Option<SocketAddrV4>,
-    /// By the interface that has this address; none: it was not joined yet.
-    pub(crate) by: Option<IpAddr>,
-    pub(crate) joined: bool,
-    /// From where its datagrams come, as its link does.
-    pub(crate) from: Option<IpAddr>,
-    /// What can't be has come there: nothing of it is taken any more.
-    pub(crate) spoilt: bool,
-    /// The peer has nothing more for this federate there.
-    pub(crate) over: bool,
-    pub(crate) incoming: GroupIn,
-}
-
-impl Heard {
-    /// As a peer has offered it; none if that makes no sense.
-    pub(crate) fn new(number: u32, address: &str, port: u32, secret: &[u8]) -> Option<Self> {
-        let at = match (number, address) {
-            (0, "") => None,
-            (0, _) => return None,
-            (_, address) => {
-                let port = u16::try_from(port).ok()?;
-                Some(SocketAddrV4::new(address.parse().ok()?, port))
-            }
-        };
-        Some(Heard {
-            number,
-            at,
-            by: None,
-            joined: false,
-            from: None,
-            spoilt: false,
-            over: false,
-            incoming: GroupIn::new(secret.try_into().ok()?),
-        })
-    }
-
-    /// Whether what comes from there is taken.
-    pub(crate) fn takes_from(&self, from: IpAddr) -> bool {
-        !self.over && !self.spoilt && self.from == Some(from)
-    }
 }
 
 /// The IPv4 address of an interface.

@@ -1,17 +1,19 @@
 //! Best-effort data of peers by datagrams: what groups this end takes part in, and what comes there.
 
 use crate::datagrams::{TOGETHER, Wanted};
-use crate::group::{GROUPS_OF_PEER, Groups, Heard};
+use crate::group::Groups;
 use crate::intake::{belongs_to, take_plainly};
 use crate::peers::{Last, Open, Peer, Stage};
 use crate::state::State;
 use starling_core::{DataPath, Federate, FederateHandle, NAME_BYTES_MAX, ProtocolError};
 use starling_net::{Arrivals, Datagrams, Quality, leave_room};
-use starling_wire::{OnLink, Secret, read_data, split_datagram, split_frame};
+use starling_wire::{GroupIn, OnLink, Secret, read_data, split_datagram, split_frame};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::time::Instant;
 
+/// A peer may have so many groups: those that a setting may name, the one for all other classes, and one for each alone.
+const GROUPS_OF_PEER: usize = starling_rid::GROUPS_MAX + 2;
 /// So many sockets take datagrams of peers, one for each group and for each address of this host; but each peer may have a few,
 /// however many others have.
 const SOCKETS: usize = 128;
@@ -35,6 +37,53 @@ pub(crate) struct Joined {
     pub(crate) ready: bool,
     /// What has come and waits for its turn, from where: no more than is received at once.
     left: VecDeque<(Vec<u8>, SocketAddr)>,
+}
+
+/// What is received of one peer in one of its groups.
+pub(crate) struct Heard {
+    /// Which.
+    pub(crate) number: u32,
+    /// The group; none: it comes for this federate alone.
+    pub(crate) at: Option<SocketAddrV4>,
+    /// By the interface that has this address; none: it was not joined yet.
+    pub(crate) by: Option<IpAddr>,
+    pub(crate) joined: bool,
+    /// From where its datagrams come, as its link does.
+    pub(crate) from: Option<IpAddr>,
+    /// What can't be has come there: nothing of it is taken any more.
+    pub(crate) spoilt: bool,
+    /// The peer has nothing more for this federate there.
+    pub(crate) over: bool,
+    pub(crate) incoming: GroupIn,
+}
+
+impl Heard {
+    /// As a peer has offered it; none if that makes no sense.
+    pub(crate) fn new(number: u32, address: &str, port: u32, secret: &[u8]) -> Option<Self> {
+        let at = match (number, address) {
+            (0, "") => None,
+            (0, _) => return None,
+            (_, address) => {
+                let port = u16::try_from(port).ok()?;
+                Some(SocketAddrV4::new(address.parse().ok()?, port))
+            }
+        };
+        Some(Heard {
+            number,
+            at,
+            by: None,
+            joined: false,
+            from: None,
+            spoilt: false,
+            over: false,
+            incoming: GroupIn::new(secret.try_into().ok()?),
+        })
+    }
+
+    /// Whether what comes from there is taken.
+    pub(crate) fn takes_from(&self, from: IpAddr) -> bool {
+        !self.over && !self.spoilt && self.from == Some(from)
+    }
 }
 
 impl State {

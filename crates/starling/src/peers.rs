@@ -6,8 +6,7 @@
 use crate::datagrams::Wanted;
 use crate::direct::{CONFIRM_BYTES, Direct};
 use crate::greeting::{GREETING, Greeting, PROOF_BYTES, dial, listen};
-use crate::group::Heard;
-use crate::hearing::{Joined, Whose};
+use crate::hearing::{Heard, Joined, Whose};
 use crate::intake::{BATCH_BYTES, belongs_to, refused};
 use crate::link::Link;
 use crate::pending::Way;
