@@ -4,7 +4,8 @@
 
 mod numbers;
 
-use numbers::{Federate, Rtiexec, all_go_on, descriptors, until};
+use numbers::lossy::{self, counter};
+use numbers::{Federate, Rtiexec, all_go_on, descriptors, signal, until};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::Command;
@@ -12,6 +13,7 @@ use std::process::Command;
 #[test]
 #[ignore = "is run by the others"]
 fn federate() -> Result<(), Box<dyn std::error::Error>> {
+    lossy::federate()?;
     numbers::federate()
 }
 
@@ -77,6 +79,40 @@ fn who_is_stopped_holds_up_nobody_and_loses_nothing() {
         rtiexec.until_path(SHARED, 2);
     }
     sender.sends_on();
+}
+
+/// Nor does best-effort data wait for anybody who is stopped, by whatever way; each message that does not come is counted where it
+/// was to come.
+#[test]
+fn who_is_stopped_loses_best_effort_data_and_holds_up_nobody() {
+    const SENT: u64 = 100_000;
+    for (settings, ways) in [("", 2), (";transport.shared_memory=off", 0)] {
+        let rtiexec = start();
+        let settings = format!(
+            "connect.address={};fault.heartbeat_s=0.2{settings}",
+            rtiexec.address
+        );
+        let start = |name| lossy::Federate::start_by(&["env"], name, &settings);
+        let [mut sender, mut near, mut slow] = ["sender", "near", "slow"].map(start);
+        rtiexec.until_path(SHARED, ways);
+        for receiver in [&mut near, &mut slow] {
+            receiver.told("hear 0");
+            until("subscribed", || {
+                sender.told("send 0 1");
+                receiver.told("tell")[0] > 0
+            });
+        }
+        signal(&slow.child, "-STOP");
+        let sent = sender.told(&format!("send 0 {SENT}"))[3];
+        signal(&slow.child, "-CONT");
+        for (name, receiver) in [("near", &mut near), ("slow", &mut slow)] {
+            until("each has come or is counted", || {
+                let [came, _, first, _] = receiver.told("tell");
+                came + counter(&rtiexec, name, "lost") == sent - first
+            });
+        }
+        assert!(counter(&rtiexec, "slow", "lost") > SENT / 2);
+    }
 }
 
 /// Whoever may have only a few descriptors gets its data all the same, one way or the other, and it is

@@ -48,6 +48,8 @@ pub(crate) struct Connection {
     pub session: Option<Box<Session>>,
     /// How that travels, and what of it did not.
     pub best_effort: BestEffort,
+    /// How much it was told that was dropped of what was for it.
+    pub dropped_told: u64,
     /// It was said that a datagram of its makes no sense.
     pub faulty_datagram: bool,
     /// Membership for the log: federation execution and federate, as told at join.
@@ -167,6 +169,7 @@ impl Connection {
             has_links: false,
             session: None,
             best_effort: BestEffort::default(),
+            dropped_told: 0,
             faulty_datagram: false,
             member: None,
             counters: Counters::default(),

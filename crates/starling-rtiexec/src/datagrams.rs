@@ -196,6 +196,7 @@ impl Server {
         let Some(connection) = self.connections.get_mut(n) else {
             return;
         };
+        connection.dropped_told = 0;
         let BestEffort { lost, .. } = std::mem::take(&mut connection.best_effort);
         if lost > 0 {
             let name = connection.name();
@@ -368,7 +369,7 @@ impl Server {
             if self.trunk_count > 0 {
                 for frame in each(those) {
                     for PeerId(receiver) in &receivers {
-                        self.forward_best_effort(None, *receiver as usize, frame, now);
+                        self.forward_best_effort(*receiver as usize, frame, now);
                     }
                     self.deliver(None, frame, now);
                 }
@@ -395,7 +396,7 @@ impl Server {
                 return;
             };
             frames = &frames[first.len()..];
-            self.forward_best_effort(None, receiver, first, now);
+            self.forward_best_effort(receiver, first, now);
         }
     }
 
@@ -415,16 +416,14 @@ impl Server {
         !self.sockets.sessions.is_empty() || self.trunk_count > 0
     }
 
-    /// Best-effort data goes on: by datagram where that is open, else on the receiver's stream. There it has
-    /// room if it came on a stream, whose `sender` is held up where need be; else only as far as there is some.
-    pub(crate) fn forward_best_effort(
-        &mut self,
-        sender: Option<usize>,
-        receiver: usize,
-        frame: &[u8],
-        now: Instant,
-    ) {
-        let room = self.config.send_queue_bytes;
+    /// So much may wait for a receiver before best-effort data for it is dropped: reliable data has as much beside that.
+    pub(crate) fn best_effort_room(&self) -> usize {
+        self.config.send_queue_bytes / 2
+    }
+
+    /// Best-effort data goes on: by datagram where that is open, else on the receiver's stream, if it has room there.
+    pub(crate) fn forward_best_effort(&mut self, receiver: usize, frame: &[u8], now: Instant) {
+        let room = self.best_effort_room();
         let Some(to) = self.connections.get_mut(receiver) else {
             return;
         };
@@ -448,12 +447,13 @@ impl Server {
             self.mark_dirty(receiver);
             return;
         }
-        if sender.is_none() && to.writer.pending() > room {
+        if to.writer.pending() > room {
             if to.writable {
                 to.flush(now);
             }
             if to.writer.pending() > room {
                 to.best_effort.dropped += 1;
+                self.drops = true;
                 return;
             }
         }
@@ -466,9 +466,6 @@ impl Server {
             }
         }
         self.mark_dirty(receiver);
-        if let Some(sender) = sender {
-            self.check_room(sender, receiver, now);
-        }
     }
 
     fn session(&mut self, n: usize) -> Option<&mut Session> {

@@ -182,6 +182,7 @@ impl Server {
             | LinkRequest::Path { .. }
             | LinkRequest::Datagrams
             | LinkRequest::Sent { .. }
+            | LinkRequest::Dropped { .. }
             | LinkRequest::Site
             | LinkRequest::Pass { .. } => {}
         }

@@ -5,7 +5,8 @@
 //!
 //! Invariants: bytes waiting for one receiver stay below `limits.send_queue_bytes` plus one
 //! message, or 16 KiB of messages, of each sender, with control messages below 16 times that plus what one request leads
-//! to, and what the system had of those who die meanwhile below 32 times that; nothing reliable is dropped while the receiver lives. A sender whose own message found full receivers is not
+//! to, and what the system had of those who die meanwhile below 32 times that; nothing reliable is dropped while the receiver lives, and
+//! best-effort data, of which half of that may wait, holds up nobody. A sender whose own message found full receivers is not
 //! read until each one's queue is half empty (of one behind a forwarder: until its channel has room); the links' own buffers then slow it down. A federate reads its links
 //! while it waits to send, so two senders can't hold each other up for ever. Who is held is not
 //! judged for its silence, because it is this process that doesn't listen.

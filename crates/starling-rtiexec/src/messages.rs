@@ -12,8 +12,9 @@ use starling_core::{
 };
 use starling_net::{LinkReader, Method, Unpack};
 use starling_wire::{
-    EntryFrames, Foreign, Frame, Hello, PlainFrames, VERSION, Welcome, is_best_effort, is_on_trunk,
-    may_bring_modules, may_relay, put_from_executive, put_welcome, read_data, split_frame,
+    EntryFrames, Foreign, Frame, Hello, PlainFrames, VERSION, Welcome, data_kind, is_best_effort,
+    is_on_trunk, may_bring_modules, may_relay, put_from_executive, put_welcome, read_data,
+    split_frame,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -113,13 +114,13 @@ impl Server {
                     let taken = self.executive.data(PeerId(n as u64), &data, &mut receivers);
                     self.take_outputs();
                     taken.map_err(|e| Ending::Fault(e.to_string()))?;
-                    let best_effort = self.tells_best_effort() && is_best_effort(&data);
+                    let best_effort = is_best_effort(&data);
                     for PeerId(receiver) in &receivers {
                         let (to, frame) = (*receiver as usize, &reader.inbox()[..size]);
                         if !best_effort {
                             self.forward(Some(n), to, frame, now)
                         } else {
-                            self.forward_best_effort(Some(n), to, frame, now)
+                            self.forward_best_effort(to, frame, now)
                         }
                     }
                     let holds = (!best_effort).then_some(n);
@@ -204,7 +205,12 @@ impl Server {
         self.take_outputs();
         let run = run.map_err(|e| Ending::Fault(e.to_string()))?;
         for PeerId(receiver) in &receivers {
-            self.forward(Some(n), *receiver as usize, &inbox[..run], now);
+            let (to, run) = (*receiver as usize, &inbox[..run]);
+            if self.has_room_for_data(to) {
+                self.forward(Some(n), to, run, now);
+            } else {
+                self.forward_each(n, to, run, now);
+            }
         }
         self.deliver(Some(n), &inbox[..run], now);
         self.receivers = receivers;
@@ -244,6 +250,27 @@ impl Server {
             _ => return Err(Ending::Fault(why.into())),
         }
         Ok(())
+    }
+
+    /// Whether a receiver's stream has room for data, also for best-effort data.
+    #[inline]
+    fn has_room_for_data(&self, receiver: usize) -> bool {
+        let to = self.connections.get(receiver);
+        to.is_none_or(|to| to.is_part || to.writer.pending() <= self.best_effort_room())
+    }
+
+    /// The same as [`Server::forward`], where there is no room for best-effort data.
+    #[cold]
+    fn forward_each(&mut self, sender: usize, receiver: usize, mut run: &[u8], now: Instant) {
+        while let Ok(Some((frame, size))) = split_frame(run) {
+            let whole = &run[..size];
+            run = &run[size..];
+            if data_kind(frame) == Some(true) {
+                self.forward_best_effort(receiver, whole, now);
+            } else {
+                self.forward(Some(sender), receiver, whole, now);
+            }
+        }
     }
 
     /// Puts frames on a receiver's stream. When that was done for all that they go to, [`Server::deliver`] is to be called.

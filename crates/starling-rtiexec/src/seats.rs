@@ -108,6 +108,11 @@ impl Server {
                     self.check_room(n, to, now);
                 }
             }
+            LinkRequest::Dropped { to, messages } => {
+                if let Some((_, to)) = self.pair(n, to) {
+                    self.tell(to, &LinkNotice::Lost { messages }, None);
+                }
+            }
             LinkRequest::Datagrams => self.open_session(n, now),
             LinkRequest::Sent { messages } => self.hear_sent(n, messages),
             LinkRequest::Site => self.enter_site(n),

@@ -168,6 +168,8 @@ pub struct Server {
     pub(crate) upstream: Option<Upstream>,
     /// When the other ends of trunks are told next how much was sent beside these.
     pub(crate) next_beat: Instant,
+    /// Something was dropped since.
+    pub(crate) drops: bool,
 }
 
 /// Why a connection ends.
@@ -245,6 +247,7 @@ impl Server {
             in_hand: Vec::new(),
             upstream: None,
             next_beat: Instant::now(),
+            drops: false,
         })
     }
 

@@ -375,7 +375,7 @@ impl Server {
         }
         for frame in each(frames) {
             for n in to {
-                self.forward_best_effort(None, *n, frame, now);
+                self.forward_best_effort(*n, frame, now);
             }
             self.deliver(None, frame, now);
         }
@@ -473,11 +473,13 @@ impl Server {
         if !is_due
             || (self.sockets.sessions.is_empty()
                 && self.trunk_count == 0
-                && self.upstream.is_none())
+                && self.upstream.is_none()
+                && !self.drops)
         {
             return;
         }
         self.next_beat = now + self.config.heartbeat;
+        self.drops = false;
         for n in self.connections.numbers().collect::<Vec<_>>() {
             self.hand_on_losses(n);
             self.tell_beyond(n);
@@ -509,6 +511,12 @@ impl Server {
             return;
         };
         let Some(relay) = &mut connection.relay else {
+            let dropped = connection.best_effort.dropped;
+            let told = std::mem::replace(&mut connection.dropped_told, dropped);
+            let messages = dropped.saturating_sub(told);
+            if messages > 0 {
+                self.tell(n, &LinkNotice::Lost { messages }, None);
+            }
             return;
         };
         let dropped = std::mem::take(&mut connection.best_effort.dropped);

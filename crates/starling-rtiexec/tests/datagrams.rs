@@ -264,6 +264,48 @@ fn what_is_lost_before_the_stream_is_taken_is_counted() {
     until_lost(u64::MAX);
 }
 
+/// Also where best-effort data goes by streams.
+#[test]
+fn who_does_not_read_loses_best_effort_data_is_told_so_and_holds_up_nobody() {
+    const LIMIT: usize = 64 * 1024;
+    const SENT: u32 = 300_000;
+    let server = run(|config| {
+        config.send_queue_bytes = LIMIT;
+        config.heartbeat = Duration::from_millis(50);
+        config.timeout = Duration::from_secs(3600);
+    });
+    let (mut a, mut b) = (
+        Client::founder(&server, "F"),
+        Client::member(&server, "F", "b"),
+    );
+    b.subscribe();
+    a.until_subscribed(&b);
+    for number in 0..SENT {
+        let frame = frame(&mut a, number);
+        a.link.writer.out().extend_from_slice(&frame);
+        // Far more than all buffers between the two hold.
+        while a.link.writer.pending() > LIMIT {
+            a.link.writer.flush().unwrap();
+            assert_eq!(server.state().held, 0);
+        }
+    }
+    // What is reliable comes behind that.
+    a.send(SENT);
+    a.send_all();
+    let (mut came, mut last) = (0, None);
+    while last != Some(SENT) {
+        let number = b.next_number();
+        assert!(last < Some(number));
+        (came, last) = (came + 1, Some(number));
+    }
+    assert!(came < SENT as u64);
+    while came + b.lost < u64::from(SENT) + 1 {
+        b.wait_and_take_in();
+    }
+    assert_eq!(came + b.lost, u64::from(SENT) + 1);
+    assert_eq!(best_effort(&server)[1].dropped, b.lost);
+}
+
 /// System calls of rtiexec to receive and to send, since then.
 fn calls(server: &Running, since: (u64, u64)) -> (u64, u64) {
     let calls = server.state().calls;

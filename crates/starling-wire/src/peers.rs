@@ -95,6 +95,13 @@ pub enum LinkRequest {
         /// Messages.
         messages: u64,
     },
+    /// For another one that shares memory it had best-effort data for which there was no room there.
+    Dropped {
+        /// Its mark.
+        to: u64,
+        /// Messages since it was last said.
+        messages: u64,
+    },
 }
 
 /// From rtiexec to a federate.
@@ -297,6 +304,7 @@ variants! {
         11 Pass { to, frames },
         12 BestEffort { to, by },
         13 Sent { messages },
+        14 Dropped { to, messages },
     }
     LinkNotice "message about links" {
         1 Seated { number, seat, mark },

@@ -77,6 +77,13 @@ fn links() {
             LinkRequest::Sent { messages: 300 },
             &[4, 0, 0, 0, 6, 13, 0xac, 2],
         ),
+        (
+            LinkRequest::Dropped {
+                to: 5,
+                messages: 300,
+            },
+            &[5, 0, 0, 0, 6, 14, 5, 0xac, 2],
+        ),
     ];
     for (request, vector) in requests {
         let mut out = Vec::new();

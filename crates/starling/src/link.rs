@@ -393,12 +393,17 @@ impl Link {
         if self.ended {
             return None;
         }
+        let mut says = false;
         if let Some(shared) = &mut self.shared {
             shared.catch_up(now);
+            says = shared.tell_dropped((now, self.heartbeat), &mut self.writer);
         }
         let told = self.datagrams.as_mut().and_then(|s| s.tell(now));
         if let Some(messages) = told {
             self.put_link_request(&LinkRequest::Sent { messages });
+            says = true;
+        }
+        if says {
             self.flush();
         } else if now >= self.last_written + self.heartbeat {
             put_heartbeat(self.writer.out());

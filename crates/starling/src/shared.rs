@@ -5,6 +5,9 @@
 //! with what it had. If the backlog comes to its bound, the rest goes in messages that rtiexec relays, and the peer's
 //! data path is set to the executive: whose back-pressure acts from there on. It is attached again, and its path set
 //! back, when it has read all that, which it is asked after a pause that doubles each time.
+//!
+//! Nobody waits for room for best-effort data: who is in the way of others is detached at once, and who has no room, or has
+//! a backlog, does not get it, which is counted and told by way of rtiexec.
 
 use crate::backlog::Backlog;
 use crate::direct::Change;
@@ -71,6 +74,9 @@ pub(crate) struct Shared {
     unlooked: usize,
     /// Some peer's path may be to be changed.
     unsettled: bool,
+    /// Some peer did not get something that it was not told of; when they were last told.
+    dropped: bool,
+    told: Instant,
     frame_bytes_max: usize,
 }
 
@@ -104,6 +110,8 @@ struct Peer {
     again: (Instant, Duration),
     /// While it stands in the way: how much it had not read when it last read something, and when.
     stuck: Option<(u64, Instant)>,
+    /// Messages of best-effort data that it did not get, and was not told of.
+    dropped: u64,
 }
 
 impl Shared {
@@ -126,6 +134,8 @@ impl Shared {
             backlog_max,
             unlooked: 0,
             unsettled: false,
+            dropped: false,
+            told: Instant::now(),
             frame_bytes_max,
         }
     }
@@ -155,6 +165,7 @@ impl Shared {
             asked: false,
             again: (Instant::now(), PAUSE_MIN),
             stuck: None,
+            dropped: 0,
         });
         self.changed();
         Ok(())
@@ -230,9 +241,60 @@ impl Shared {
     fn put_with_care<'a>(&mut self, seats: Seats, data: &impl Framed<'a>) {
         let frame = DataFrame::new(data);
         let encode = |mut slot: &mut [u8]| frame.put_into(&mut slot);
-        if !self.waiting.is_empty() || self.ring.put(seats, frame.bytes(), encode).is_err() {
+        if self.waiting.is_empty() && self.ring.put(seats, frame.bytes(), encode).is_ok() {
+            return;
+        }
+        if data.is_best_effort() {
+            self.put_or_drop(seats, &frame);
+        } else {
             self.waiting.push_back((seats, bytes_of(&frame)));
         }
+    }
+
+    /// Best-effort data for which there is no room: who is in the way of others gets it no more, until it has read on.
+    fn put_or_drop<'a, V: Run>(&mut self, seats: Seats, frame: &DataFrame<'a, V>) {
+        let now = Instant::now();
+        let mut left = seats;
+        if self.waiting.is_empty() && self.ring.is_whole() {
+            // What is not published is in the way, too.
+            self.ring.publish();
+            let slow = self.ring.in_the_way();
+            slow.iter().for_each(|seat| left.remove(seat));
+            if left.is_empty() {
+                self.judge_slow(now);
+                left = seats;
+            } else {
+                slow.iter().for_each(|seat| self.detach(seat, now));
+                let encode = |mut slot: &mut [u8]| frame.put_into(&mut slot);
+                let is_put = self.ring.put(left, frame.bytes(), encode).is_ok();
+                left = if is_put { slow } else { seats };
+            }
+        }
+        for peer in &mut self.peers {
+            let seat = peer.place.seat;
+            peer.dropped += u64::from(seats.contains(seat) && left.contains(seat));
+        }
+        self.dropped = true;
+    }
+
+    /// Tells each what it did not get, if that was not told for as long as this; whether something was told.
+    pub(crate) fn tell_dropped(
+        &mut self,
+        (now, pause): (Instant, Duration),
+        stream: &mut LinkWriter,
+    ) -> bool {
+        if !self.dropped || now < self.told + pause {
+            return false;
+        }
+        (self.dropped, self.told) = (false, now);
+        for peer in &mut self.peers {
+            let messages = std::mem::take(&mut peer.dropped);
+            if messages > 0 {
+                let to = peer.place.mark;
+                put_link_request(stream.out(), &LinkRequest::Dropped { to, messages });
+            }
+        }
+        true
     }
 
     #[cold]
@@ -248,6 +310,11 @@ impl Shared {
         for at in 0..self.peers.len() {
             let peer = &mut self.peers[at];
             if peer.reads_ring() || !to.contains(&peer.federate) {
+                continue;
+            }
+            if peer.backlog.is_some() && data.is_best_effort() {
+                peer.dropped += 1;
+                self.dropped = true;
                 continue;
             }
             let Some(backlog) = &mut peer.backlog else {
@@ -437,6 +504,7 @@ impl Shared {
     /// What has not gone into the ring goes by way of rtiexec, now that this federate writes there no more.
     pub(crate) fn relay_all(&mut self, stream: &mut LinkWriter) {
         let now = Instant::now();
+        self.tell_dropped((now, Duration::ZERO), stream);
         for at in 0..self.peers.len() {
             if self.peers[at].backlog.is_some() {
                 self.give_up(at, now, stream);
@@ -631,382 +699,4 @@ fn relay(stream: &mut LinkWriter, to: u64, frames: Vec<u8>) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use starling_core::message::{After, Data, DataBody, RequestNumber};
-    use starling_net::Stream;
-    use starling_rid::Settings;
-    use starling_ring::{Board, Read, RingReader};
-    use starling_wire::{Frame, split_frame};
-    use std::ops::Range;
-
-    const FRAME: usize = 1000;
-    const BACKLOG: usize = 1 << 18;
-
-    struct Reader {
-        reader: RingReader,
-        place: Place,
-        times: u16,
-        _board: Board,
-    }
-
-    impl Reader {
-        fn reads_some(&mut self) {
-            assert!(matches!(
-                self.reader.read(&mut Vec::new(), FRAME),
-                Read::Frames
-            ));
-        }
-
-        /// Reads what there is; when it is over with that, asks to be attached again.
-        fn reads_all(&mut self) -> Vec<u8> {
-            let mut all = Vec::new();
-            while matches!(self.reader.read(&mut all, FRAME), Read::Frames) {}
-            if self.reader.read(&mut all, FRAME) == Read::Over {
-                self.asks();
-            }
-            all
-        }
-
-        fn asks(&mut self) {
-            self.times += 1;
-            let again = Place::attachment(place(0), self.place, self.times);
-            self.reader.rejoin(again.mark);
-        }
-    }
-
-    fn place(number: u8) -> Place {
-        Place {
-            seat: Seat::new(number).unwrap(),
-            mark: u64::from(number) + 1,
-        }
-    }
-
-    /// A ring with two readers, and what goes to rtiexec.
-    fn two_readers() -> (Shared, [Reader; 2], LinkWriter) {
-        let ring = RingWriter::new(1 << 16).unwrap();
-        let bundling = Bundling::of(&Settings::default());
-        let mut shared = Shared::new(ring, place(0), bundling, (1 << 20, BACKLOG));
-        let readers = [1, 2].map(|number| {
-            let board = Board::new().unwrap();
-            let of = |fd: std::os::fd::BorrowedFd<'_>| fd.try_clone_to_owned().unwrap();
-            let [memory, bell] = [of(board.memory()), of(board.doorbell())];
-            let federate = FederateHandle(number.into());
-            shared.admit(place(number), federate, memory, bell).unwrap();
-            let attachment = Place::attachment(place(0), place(number), 0);
-            let memory = of(shared.ring.memory());
-            let bell = of(Board::new().unwrap().doorbell());
-            Reader {
-                reader: board.join(attachment, memory, bell, 1 << 20).unwrap(),
-                place: place(number),
-                times: 0,
-                _board: board,
-            }
-        });
-        let (stream, _) = Stream::pair().unwrap();
-        (shared, readers, starling_net::Link::new(stream).split().1)
-    }
-
-    /// Frames for both, until one waits.
-    fn fill(shared: &mut Shared) {
-        let both = shared.ring.attached();
-        while shared.ring.put(both, FRAME, |room| room.fill(0)).is_ok() {
-            shared.ring.publish();
-        }
-        shared.waiting.push_back((both, vec![0; FRAME]));
-        assert!(!shared.put_waiting());
-    }
-
-    fn peer<'a>(shared: &'a Shared, of: &Reader) -> &'a Peer {
-        let is_meant = |p: &&Peer| p.place.mark == of.place.mark;
-        shared.peers.iter().find(is_meant).unwrap()
-    }
-
-    #[test]
-    fn who_reads_on_is_not_taken_for_who_does_not() {
-        let (mut shared, [stopped, mut slow], _stream) = two_readers();
-        fill(&mut shared);
-        let mut now = Instant::now();
-        let begin = now;
-        while shared.is_waiting() {
-            assert!(
-                now < begin + 2 * GRACE,
-                "who is stopped holds up the others"
-            );
-            let until = shared.make_room(now);
-            assert!(until.is_none_or(|until| until <= now + GRACE));
-            for _ in 0..4 {
-                slow.reads_some();
-            }
-            now += GRACE / 5;
-        }
-        assert!(peer(&shared, &slow).reads_ring());
-        assert!(!peer(&shared, &stopped).attached);
-    }
-
-    /// Sends numbers to these.
-    fn send(shared: &mut Shared, stream: &mut LinkWriter, to: &[&Reader], numbers: Range<u64>) {
-        let to: Vec<_> = to.iter().map(|r| peer(shared, r).federate).collect();
-        for number in numbers {
-            let request = RequestNumber(number);
-            let data = Data {
-                sender: FederateHandle(0),
-                after: After::default(),
-                body: DataBody::Fence { request },
-            };
-            let data: Data<'_> = data;
-            shared.send(&to, stream, &data);
-        }
-        shared.publish();
-    }
-
-    /// The numbers that have come.
-    fn numbers(mut rest: &[u8]) -> Vec<u64> {
-        let mut numbers = Vec::new();
-        while let Some((frame, used)) = split_frame(rest).unwrap() {
-            rest = &rest[used..];
-            match starling_wire::read_data(frame).unwrap().unwrap().body {
-                DataBody::Fence { request } => numbers.push(request.0),
-                other => panic!("{other:?}"),
-            }
-        }
-        assert_eq!(rest, b"");
-        numbers
-    }
-
-    /// The one that does not read gets all that it has missed in the ring, in its order, before what comes then; the
-    /// other one gets its own all the time.
-    #[test]
-    fn who_has_stopped_misses_nothing_and_needs_no_rtiexec() {
-        let (mut shared, [mut stopped, mut quick], mut stream) = two_readers();
-        let (mut now, mut sent, mut heard) = (Instant::now(), 0, [Vec::new(), Vec::new()]);
-        while let Some(Change::Path { .. }) = shared.next_change(now, |_| true) {}
-        for _ in 0..3 {
-            while peer(&shared, &stopped).reads_ring() {
-                send(
-                    &mut shared,
-                    &mut stream,
-                    &[&stopped, &quick],
-                    sent..sent + 100,
-                );
-                sent += 100;
-                while let Some(until) = shared.make_room(now) {
-                    now = until;
-                }
-                heard[1].extend(quick.reads_all());
-            }
-            send(
-                &mut shared,
-                &mut stream,
-                &[&stopped, &quick],
-                sent..sent + 5_000,
-            );
-            sent += 5_000;
-            while !shared.waiting.is_empty() {
-                heard[1].extend(quick.reads_all());
-                assert!(shared.make_room(now).is_none_or(|until| until > now));
-            }
-            let change = |shared: &mut Shared| shared.next_change(now, |_| true);
-            let slow = |why: &str, change| match change {
-                Some(Change::Tell(LinkRequest::Path { to, shared, why: w })) => {
-                    assert_eq!((to, shared, &*w), (2, true, why));
-                }
-                other => panic!("{other:?}"),
-            };
-            slow(SLOW, change(&mut shared));
-            let mut turns = 0;
-            while !peer(&shared, &stopped).reads_ring() {
-                heard[0].extend(stopped.reads_all());
-                heard[1].extend(quick.reads_all());
-                shared.make_room(now);
-                turns += 1;
-                assert!(turns < 100);
-            }
-            slow("", change(&mut shared));
-            send(&mut shared, &mut stream, &[&stopped], sent..sent + 10);
-            sent += 10;
-            heard[0].extend(stopped.reads_all());
-        }
-        assert!(stream.out().is_empty(), "nothing is relayed");
-        assert_eq!(numbers(&heard[0]), (0..sent).collect::<Vec<_>>());
-        let others = numbers(&heard[1]);
-        assert_eq!(others.len() as u64, sent - 30);
-        assert!(others.is_sorted());
-    }
-
-    /// Its sender does nothing meanwhile but what the doorbell makes it do.
-    #[test]
-    fn who_has_missed_a_frame_longer_than_the_ring_gets_all_of_it() {
-        for (long, others) in [(1 << 16, 0), (200_000, 0), (200_000, 3), (9_000, 1)] {
-            let (mut shared, [mut stopped, _quick], _stream) = two_readers();
-            let seat = stopped.place.seat;
-            let (mut now, mut sent) = (Instant::now(), 0);
-            let frames = std::iter::repeat_n(FRAME, others).chain([long]);
-            for length in frames {
-                let put = shared.ring.put(seat.into(), length, |room| room.fill(7));
-                assert!(put.is_ok());
-                sent += length;
-            }
-            shared.detach(seat, now);
-            assert!(!shared.is_stuck(), "all of it waits for the one");
-            let (mut heard, mut turns) = (stopped.reads_all(), 0);
-            while heard.len() < sent {
-                now += GRACE / 5;
-                shared.catch_up(now);
-                heard.extend(stopped.reads_all());
-                turns += 1;
-                assert!(turns < 100, "{} of {sent} bytes", heard.len());
-            }
-            assert_eq!(heard, vec![7; sent]);
-            shared.catch_up(now);
-            assert!(!shared.behind && peer(&shared, &stopped).reads_ring());
-        }
-    }
-
-    /// What is kept for one that does not read is bounded; then it goes by way of rtiexec, and so does what comes.
-    #[test]
-    fn at_its_bound_a_backlog_is_relayed() {
-        let (mut shared, [mut stopped, _], mut stream) = two_readers();
-        let seat = stopped.place.seat;
-        send(&mut shared, &mut stream, &[&stopped], 0..10);
-        shared.detach(seat, Instant::now());
-        let (mut sent, mut most) = (10, 0);
-        while peer(&shared, &stopped).backlog.is_some() {
-            send(&mut shared, &mut stream, &[&stopped], sent..sent + 1);
-            sent += 1;
-            let backlog = peer(&shared, &stopped).backlog.as_ref();
-            most = most.max(backlog.map_or(0, Backlog::bytes));
-            assert!(most <= BACKLOG);
-        }
-        assert!(most > BACKLOG - FRAME);
-        send(&mut shared, &mut stream, &[&stopped], sent..sent + 10);
-        let mut heard = stopped.reads_all();
-        let (mut rest, mut pieces) = (&stream.out()[..], 0);
-        while let Some((frame, used)) = split_frame(rest).unwrap() {
-            rest = &rest[used..];
-            if let Frame::LinkRequest(LinkRequest::Relay { frames, .. }) =
-                Frame::decode(frame).unwrap()
-            {
-                heard.extend(frames);
-                pieces += 1;
-            }
-        }
-        assert_eq!(numbers(&heard), (0..sent + 10).collect::<Vec<_>>());
-        assert!(pieces < 10 + 2 * BACKLOG / RELAY_BYTES, "{pieces}");
-    }
-
-    /// What is relayed may fill the peer's queue at rtiexec, which then reads no more.
-    #[test]
-    fn the_path_is_told_before_what_is_relayed() {
-        let (mut shared, readers, mut stream) = two_readers();
-        fill(&mut shared);
-        shared.put_by_force();
-        assert!(stream.out().is_empty(), "it waits here");
-        shared.relay_all(&mut stream);
-        let (mut rest, mut told) = (&stream.out()[..], Vec::new());
-        while let Some((frame, used)) = split_frame(rest).unwrap() {
-            rest = &rest[used..];
-            match Frame::decode(frame).unwrap() {
-                Frame::LinkRequest(LinkRequest::Path { to, shared, .. }) => {
-                    assert!(!shared && !told.contains(&to));
-                    told.push(to);
-                }
-                Frame::LinkRequest(LinkRequest::Relay { to, .. }) => assert!(told.contains(&to)),
-                other => panic!("{other:?}"),
-            }
-        }
-        assert_eq!(told, readers.map(|reader| reader.place.mark));
-    }
-
-    /// What comes in the ring must not overtake what is relayed, nor come long before what it comes after.
-    #[test]
-    fn who_was_detached_is_attached_again_when_it_has_what_came_by_rtiexec() {
-        let (mut shared, [_, mut reader], mut stream) = two_readers();
-        shared.peers.remove(0);
-        fill(&mut shared);
-        let start = Instant::now();
-        shared.detach(reader.place.seat, start);
-        shared.give_up(0, start, &mut stream);
-        reader.reads_all();
-        let mut change = |at| shared.next_change(at, |_| true);
-        assert_eq!(change(start), None, "a pause");
-        let asked = change(start + PAUSE_MIN);
-        assert!(matches!(
-            asked,
-            Some(Change::Tell(LinkRequest::Relay { .. }))
-        ));
-        assert_eq!(
-            change(start + PAUSE_MAX),
-            None,
-            "it has said only that it has read the ring"
-        );
-        reader.asks();
-        let path = DataPath::Direct;
-        assert!(
-            matches!(change(start + PAUSE_MAX), Some(Change::Path { path: p, .. }) if p == path)
-        );
-    }
-
-    /// The log of this federate may wait for something when another one joins, which maps its ring meanwhile.
-    #[test]
-    fn who_reads_the_ring_before_it_is_known_is_looked_at_again() {
-        let (mut shared, _readers, _stream) = two_readers();
-        let now = Instant::now();
-        assert_eq!(shared.next_change(now, |_| false), None);
-        assert!(shared.is_unsettled());
-        for _ in 0..2 {
-            let change = shared.next_change(now, |_| true);
-            assert!(matches!(
-                change,
-                Some(Change::Path {
-                    path: DataPath::Direct,
-                    ..
-                })
-            ));
-        }
-        assert_eq!(shared.next_change(now, |_| true), None);
-        assert!(!shared.is_unsettled());
-    }
-
-    #[test]
-    fn who_keeps_up_again_is_detached_for_a_short_time() {
-        let (mut shared, _readers, mut stream) = two_readers();
-        let seat = shared.peers[0].place.seat;
-        let mut now = Instant::now();
-        let mut detached_for = |kept_up: Duration| {
-            now += kept_up;
-            shared.detach(seat, now);
-            shared.give_up(0, now, &mut stream);
-            let pause = shared.peers[0].again.0 - now;
-            // As when it is attached again.
-            now += pause;
-            shared.peers[0].again.0 = now;
-            shared.ring.readmit(seat, 1 << 20);
-            shared.peers[0].attached = true;
-            pause
-        };
-        let ms = Duration::from_millis;
-        let pauses = [1, 1, 1, 1].map(|kept_up| detached_for(ms(kept_up)));
-        assert_eq!(pauses, [100, 200, 400, 800].map(ms));
-        assert_eq!(detached_for(ms(2_000)), PAUSE_MIN);
-    }
-
-    /// Else the thread that waits for the time that it is due would ask again and again.
-    #[test]
-    fn a_bundle_that_was_published_for_room_is_not_due() {
-        let (mut shared, _readers, _stream) = two_readers();
-        let both = shared.ring.attached();
-        let put = |shared: &mut Shared| shared.ring.put(both, FRAME, |room| room.fill(0));
-        put(&mut shared).unwrap();
-        // The first one is published at once.
-        while shared.is_due() {
-            shared.publish();
-            put(&mut shared).unwrap();
-        }
-        assert!(shared.due().is_some());
-        fill(&mut shared);
-        shared.put_by_force();
-        shared.publish();
-        assert_eq!(shared.due(), None);
-    }
-}
+mod tests;

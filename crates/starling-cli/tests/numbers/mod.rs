@@ -268,10 +268,14 @@ impl Federate {
     }
 
     pub fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
-        let sent = Command::new("kill").args([name, &id]).status();
-        assert!(sent.unwrap().success());
+        signal(&self.child, name);
     }
+}
+
+pub fn signal(process: &Child, name: &str) {
+    let id = process.id().to_string();
+    let sent = Command::new("kill").args([name, &id]).status();
+    assert!(sent.unwrap().success());
 }
 
 impl Drop for Federate {

@@ -380,7 +380,8 @@ enums! {
         Site,
         Pass { to, frames },
         BestEffort { to, by },
-        Sent { messages }
+        Sent { messages },
+        Dropped { to, messages }
     }
     LinkNotice {
         Seated { number, seat, mark },
