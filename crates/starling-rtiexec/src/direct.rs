@@ -374,7 +374,7 @@ impl Server {
     }
 
     /// The connections and marks of two members that may have a link.
-    fn link_between(&mut self, n: usize, to: u64) -> Option<(u64, usize)> {
+    pub(crate) fn link_between(&mut self, n: usize, to: u64) -> Option<(u64, usize)> {
         let from = self.connection(n)?.direct?;
         let pair = (from.min(to), from.max(to));
         self.directs.pairs.contains_key(&pair).then_some(())?;

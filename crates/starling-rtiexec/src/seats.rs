@@ -109,7 +109,8 @@ impl Server {
                 }
             }
             LinkRequest::Dropped { to, messages } => {
-                if let Some((_, to)) = self.pair(n, to) {
+                let pair = self.pair(n, to).or_else(|| self.link_between(n, to));
+                if let Some((_, to)) = pair {
                     self.tell(to, &LinkNotice::Lost { messages }, None);
                 }
             }

@@ -95,7 +95,7 @@ pub enum LinkRequest {
         /// Messages.
         messages: u64,
     },
-    /// For another one that shares memory it had best-effort data for which there was no room there.
+    /// For another one with which it shares memory or has a link it had best-effort data for which there was no room there.
     Dropped {
         /// Its mark.
         to: u64,

@@ -6,6 +6,7 @@
 //! position, and the reader takes what it does not have. Then the peer's data path is set to the executive. There may
 //! be a link again after a pause that doubles each time.
 
+use crate::dropped::Dropped;
 use crate::group::{Ear, Group, Groups};
 use crate::window::Window;
 use starling_core::{DataPath, FederateHandle, NAME_BYTES_MAX};
@@ -46,6 +47,8 @@ pub(crate) struct Direct {
     frame_bytes_max: usize,
     /// Some link keeps more than it may.
     full: bool,
+    /// Best-effort data for which links had no room.
+    pub(crate) dropped: Dropped,
     /// Some link takes nothing now, which was not said yet.
     has_blocked: bool,
     /// Something may be to be changed for a peer.
@@ -125,6 +128,7 @@ impl Direct {
             most: window,
             frame_bytes_max,
             full: false,
+            dropped: Dropped::new(),
             has_blocked: false,
             unsettled: false,
             groups: None,
@@ -205,7 +209,8 @@ impl Direct {
         share.max(WINDOW_MIN).min(self.window)
     }
 
-    /// Puts a frame on the links to these; for those who have none any more on `stream`, to be relayed.
+    /// Puts a frame on the links to these; for those who have none any more on `stream`, to be relayed. Nobody waits for
+    /// room for best-effort data: whose link has none does not get it.
     pub(crate) fn send<'a>(
         &mut self,
         to: &[FederateHandle],
@@ -226,6 +231,10 @@ impl Direct {
             let peer = &mut self.peers[*at];
             if peer.stream.is_none() {
                 peer.relay(stream, |out| frame.put_into(out));
+                continue;
+            }
+            if peer.window.kept() > self.most && data.is_best_effort() {
+                self.dropped.add(peer.mark);
                 continue;
             }
             peer.window.put(|out| frame.put_into(out));
@@ -280,6 +289,10 @@ impl Direct {
                 Way::Single => {
                     let pending = peer.put_alone(&frame);
                     self.pending = self.pending.max(pending);
+                    continue;
+                }
+                Way::BehindGroup | Way::Link if peer.window.kept() > self.most => {
+                    self.dropped.add(peer.mark);
                     continue;
                 }
                 Way::BehindGroup => ordered = true,
@@ -480,6 +493,7 @@ impl Direct {
     /// come later than that.
     pub(crate) fn relay_all(&mut self, stream: &mut LinkWriter) {
         let now = Instant::now();
+        self.dropped.tell_all(stream);
         for at in 0..self.peers.len() {
             let mark = self.peers[at].mark;
             self.break_off(mark, "it has resigned", true, stream, now);

@@ -28,6 +28,7 @@ mod best_effort;
 mod datagrams;
 mod delivery;
 mod direct;
+mod dropped;
 mod greeting;
 mod group;
 mod handshake;

@@ -396,7 +396,10 @@ impl Link {
         let mut says = false;
         if let Some(shared) = &mut self.shared {
             shared.catch_up(now);
-            says = shared.tell_dropped((now, self.heartbeat), &mut self.writer);
+            says = shared.dropped.tell((now, self.heartbeat), &mut self.writer);
+        }
+        if let Some(direct) = &mut self.direct {
+            says |= direct.dropped.tell((now, self.heartbeat), &mut self.writer);
         }
         let told = self.datagrams.as_mut().and_then(|s| s.tell(now));
         if let Some(messages) = told {

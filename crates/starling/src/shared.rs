@@ -11,6 +11,7 @@
 
 use crate::backlog::Backlog;
 use crate::direct::Change;
+use crate::dropped::Dropped;
 use starling_core::{DataPath, FederateHandle, Run};
 use starling_net::{Bundle, Bundling, LinkWriter};
 use starling_ring::{Attachment, Fill, RingWriter, Seat, Seats};
@@ -74,9 +75,8 @@ pub(crate) struct Shared {
     unlooked: usize,
     /// Some peer's path may be to be changed.
     unsettled: bool,
-    /// Some peer did not get something that it was not told of; when they were last told.
-    dropped: bool,
-    told: Instant,
+    /// Best-effort data for which there was no room.
+    pub(crate) dropped: Dropped,
     frame_bytes_max: usize,
 }
 
@@ -110,8 +110,6 @@ struct Peer {
     again: (Instant, Duration),
     /// While it stands in the way: how much it had not read when it last read something, and when.
     stuck: Option<(u64, Instant)>,
-    /// Messages of best-effort data that it did not get, and was not told of.
-    dropped: u64,
 }
 
 impl Shared {
@@ -134,8 +132,7 @@ impl Shared {
             backlog_max,
             unlooked: 0,
             unsettled: false,
-            dropped: false,
-            told: Instant::now(),
+            dropped: Dropped::new(),
             frame_bytes_max,
         }
     }
@@ -165,7 +162,6 @@ impl Shared {
             asked: false,
             again: (Instant::now(), PAUSE_MIN),
             stuck: None,
-            dropped: 0,
         });
         self.changed();
         Ok(())
@@ -270,31 +266,11 @@ impl Shared {
                 left = if is_put { slow } else { seats };
             }
         }
-        for peer in &mut self.peers {
-            let seat = peer.place.seat;
-            peer.dropped += u64::from(seats.contains(seat) && left.contains(seat));
-        }
-        self.dropped = true;
-    }
-
-    /// Tells each what it did not get, if that was not told for as long as this; whether something was told.
-    pub(crate) fn tell_dropped(
-        &mut self,
-        (now, pause): (Instant, Duration),
-        stream: &mut LinkWriter,
-    ) -> bool {
-        if !self.dropped || now < self.told + pause {
-            return false;
-        }
-        (self.dropped, self.told) = (false, now);
-        for peer in &mut self.peers {
-            let messages = std::mem::take(&mut peer.dropped);
-            if messages > 0 {
-                let to = peer.place.mark;
-                put_link_request(stream.out(), &LinkRequest::Dropped { to, messages });
+        for Place { seat, mark } in self.peers.iter().map(|p| p.place) {
+            if seats.contains(seat) && left.contains(seat) {
+                self.dropped.add(mark);
             }
         }
-        true
     }
 
     #[cold]
@@ -313,8 +289,7 @@ impl Shared {
                 continue;
             }
             if peer.backlog.is_some() && data.is_best_effort() {
-                peer.dropped += 1;
-                self.dropped = true;
+                self.dropped.add(peer.place.mark);
                 continue;
             }
             let Some(backlog) = &mut peer.backlog else {
@@ -504,7 +479,7 @@ impl Shared {
     /// What has not gone into the ring goes by way of rtiexec, now that this federate writes there no more.
     pub(crate) fn relay_all(&mut self, stream: &mut LinkWriter) {
         let now = Instant::now();
-        self.tell_dropped((now, Duration::ZERO), stream);
+        self.dropped.tell_all(stream);
         for at in 0..self.peers.len() {
             if self.peers[at].backlog.is_some() {
                 self.give_up(at, now, stream);

@@ -372,7 +372,11 @@ fn who_resigns_waits_for_no_fence() {
     let sender = Member::evoked(&rtiexec, DIRECT);
     let leaver = Member::evoked(&rtiexec, &format!("{DIRECT};callbacks.io=single-threaded"));
     subscribe(&sender, &[&leaver]);
-    sender.until_direct(1);
+    until("so many direct paths", || {
+        leaver.evoke();
+        sender.evoke();
+        sender.direct() == 1
+    });
     sender.send(0, 100);
     let class = sender.class;
     sender.rti.unpublish_interaction_class(class).unwrap();
