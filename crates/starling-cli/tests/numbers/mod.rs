@@ -5,7 +5,7 @@
 pub mod lossy;
 pub mod sites;
 
-use starling::{Callback, CallbackModel, FederateAmbassador, RtiAmbassador};
+use starling::{Callback, CallbackModel, ExceptionKind, FederateAmbassador, RtiAmbassador};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
@@ -25,8 +25,8 @@ impl FederateAmbassador for Ears {
     }
 }
 
-/// The program of a federate: it sends numbers, or hears them, or both, and says of each thousand that it has sent it, or
-/// heard it, and of whom, and if something is missing.
+/// The program of a federate: it sends numbers, or hears them, or both, and says of each thousand (of a steady one: each
+/// hundred) that it has sent it, or heard it, and of whom, and if something is missing, or the connection is lost.
 pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
     let Ok(settings) = std::env::var("NUMBERS_SETTINGS") else {
         return Ok(());
@@ -35,8 +35,11 @@ pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
     let sends = role != "receiver";
     // What a machine does with others beside, too.
     let paced = role == "paced";
+    // Many of them on few CPUs.
+    let steady = role == "steady" || role == "drizzle";
+    let step = if steady { 100 } else { 1000 };
     // Best effort, of which some may be missing.
-    let lossy = role == "lossy";
+    let lossy = role == "lossy" || role == "drizzle";
     let (to, heard) = channel();
     let rti = RtiAmbassador::new();
     let fault = |e: starling::Exception| e.to_string();
@@ -61,7 +64,7 @@ pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
                 .map_err(fault)?;
         }
     }
-    if role == "both" || role == "receiver" {
+    if is_receiver(&role) {
         rti.subscribe_interaction_class(class, true)
             .map_err(fault)?;
     }
@@ -75,13 +78,19 @@ pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
             tag[..8].copy_from_slice(&number.to_le_bytes());
             tag[8..16].copy_from_slice(&u64::from(own.0).to_le_bytes());
             tag[16] = u8::from(lossy);
-            rti.send_interaction(class, &[], &tag).map_err(fault)?;
-            if paced && number.is_multiple_of(10) {
+            match rti.send_interaction(class, &[], &tag) {
+                // Connection Lost says why.
+                Err(e) if e.kind == ExceptionKind::NotConnected => rests = true,
+                sent => sent.map_err(fault)?,
+            }
+            if steady && number.is_multiple_of(10) {
+                rti.evoke_multiple_callbacks(0.01, 1.0).map_err(fault)?;
+            } else if paced && number.is_multiple_of(10) {
                 rti.evoke_callback(0.001).map_err(fault)?;
             } else if number.is_multiple_of(100) {
                 rti.evoke_multiple_callbacks(0.0, 0.1).map_err(fault)?;
             }
-            if number.is_multiple_of(1000) {
+            if number.is_multiple_of(step) {
                 println!("sent");
             }
             number += 1;
@@ -90,7 +99,10 @@ pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
         }
         for callback in heard.try_iter() {
             match callback {
-                Callback::ConnectionLost { fault } => return Err(fault.into()),
+                Callback::ConnectionLost { fault } => {
+                    println!("lost {fault}");
+                    return Err(fault.into());
+                }
                 Callback::ReceiveInteraction { values, .. } => {
                     let [number, sender] = [0, 8].map(|at| {
                         let word = values.tag()[at..].first_chunk().expect("a number");
@@ -105,7 +117,7 @@ pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
                         return Err(format!("{number} instead of {due}").into());
                     }
                     *due += 1;
-                    if number.is_multiple_of(1000) {
+                    if number.is_multiple_of(step) {
                         println!("on {sender}");
                     }
                 }
@@ -128,6 +140,10 @@ pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
             }
         }
     }
+}
+
+fn is_receiver(role: &str) -> bool {
+    matches!(role, "both" | "receiver" | "steady")
 }
 
 /// A federate in a process of its own; killed with the test.
@@ -162,6 +178,18 @@ impl Federate {
         name: &str,
         settings: &str,
     ) -> Option<Self> {
+        let federate = Federate::spawn_by(by, rtiexec, role, name, settings);
+        federate.has_joined()
+    }
+
+    /// Its process begins.
+    pub fn spawn_by(
+        by: &[&str],
+        rtiexec: &Rtiexec,
+        role: &str,
+        name: &str,
+        settings: &str,
+    ) -> Self {
         let settings = format!(
             "{};connect.timeout_s=100;{};{settings}",
             rtiexec.address, rtiexec.settings
@@ -184,17 +212,29 @@ impl Federate {
                 .map_while(Result::ok)
                 .try_for_each(|line| to.send(line))
         });
-        let mut federate = Federate {
+        Federate {
             child,
             role: role.to_owned(),
             handle: 0,
             says,
-        };
-        let joined = std::iter::repeat_with(|| federate.says.recv_timeout(PATIENCE))
+        }
+    }
+
+    /// None: it has ended before it has joined.
+    pub fn has_joined(mut self) -> Option<Self> {
+        let joined = std::iter::repeat_with(|| self.says.recv_timeout(PATIENCE))
             .map_while(Result::ok)
             .find_map(|line| Some(line.strip_prefix("joined ")?.to_owned()));
-        federate.handle = joined?.parse().expect("a handle");
-        Some(federate)
+        self.handle = joined?.parse().expect("a handle");
+        Some(self)
+    }
+
+    /// It loses the connection, and ends; what it is told of why.
+    pub fn lost(&mut self) -> String {
+        let said = self.says(|line| line.starts_with("lost "), PATIENCE);
+        let said = said.expect("Connection Lost");
+        assert!(!self.child.wait().unwrap().success(), "it says why");
+        said
     }
 
     /// The next line that it says which is like that, within this time.
@@ -243,13 +283,18 @@ impl Federate {
 
     /// The same, if something of one of them comes within this time each.
     pub fn tries_to_hear(&self, senders: &[&Federate], patience: Duration) -> Result<(), String> {
+        self.forget_what_it_said();
+        self.goes_on_to_hear(senders, patience)
+    }
+
+    /// The same, of what it has not said yet.
+    fn goes_on_to_hear(&self, senders: &[&Federate], patience: Duration) -> Result<(), String> {
         assert!(!senders.is_empty(), "nobody to be heard");
         let mut missing: BTreeMap<String, u32> = BTreeMap::new();
         for sender in senders {
             assert!(sender.is_sender(), "nothing to be heard");
             missing.insert(format!("on {}", sender.handle), 3);
         }
-        self.forget_what_it_said();
         while !missing.is_empty() {
             let line = self.says(|line| missing.contains_key(line), patience);
             let line = line.map_err(|why| format!("not {missing:?}: {why}"))?;
@@ -264,7 +309,7 @@ impl Federate {
     }
 
     fn is_receiver(&self) -> bool {
-        self.role == "both" || self.role == "receiver"
+        is_receiver(&self.role)
     }
 
     pub fn signal(&self, name: &str) {
@@ -288,11 +333,13 @@ impl Drop for Federate {
 /// Data flows on: what each of them sends comes to all the others that hear.
 pub fn all_go_on(all: &[&Federate]) {
     let mut heard = 0;
+    all.iter().for_each(|one| one.forget_what_it_said());
     for one in all.iter().filter(|one| one.is_receiver()) {
         let others = all.iter().filter(|other| other.handle != one.handle);
         let senders: Vec<_> = others.filter(|other| other.is_sender()).copied().collect();
         if !senders.is_empty() {
-            one.hears(&senders);
+            let goes_on = one.goes_on_to_hear(&senders, PATIENCE);
+            goes_on.unwrap_or_else(|why| panic!("{why}"));
             heard += senders.len();
         }
     }
