@@ -388,6 +388,21 @@ impl Client {
         })
     }
 
+    /// Every frame but heartbeats that comes before the server answers a question that is asked now; they go to the federate.
+    pub fn frames_so_far(&mut self) -> Vec<String> {
+        self.tell(ToExecutive::ListFederations);
+        let mut frames = Vec::new();
+        self.read(|frame| match frame {
+            Frame::FromExecutive(FromExecutive::Federations(_)) => Some(()),
+            Frame::Heartbeat => None,
+            frame => {
+                frames.push(format!("{frame:?}"));
+                None
+            }
+        });
+        frames
+    }
+
     pub fn until_closed(&mut self) {
         loop {
             let waited = self.waiter.wait(&mut [Watch::new(&self.link, false)], None);
