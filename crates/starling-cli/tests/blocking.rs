@@ -19,6 +19,8 @@ const BYTES: u64 = 1000;
 /// The federate marks its way behind so many.
 const STEP: u64 = 100;
 const COUNT: u64 = 8_000;
+/// What has room on a link to another federate unless it is set.
+const RING: u64 = 1 << 20;
 /// What may wait.
 const QUEUE: u64 = 1 << 20;
 
@@ -206,27 +208,57 @@ fn sort(call: &str) -> Sort {
     }
 }
 
+/// A federate that has sent all, or is at it, while another process does not run.
+struct Stopped {
+    watched: Watched,
+    receiver: Federate,
+    stopped: String,
+    _rtiexec: Rtiexec,
+}
+
+impl Stopped {
+    /// Its data takes this way; `stops`: who does not run from when on it sends what it marks.
+    fn start(
+        by_rtiexec: &[(&str, &str)],
+        settings: &str,
+        way: &str,
+        stops: impl Fn(&Rtiexec, &Federate) -> u32,
+    ) -> Option<Self> {
+        let rtiexec = Rtiexec::start(settings, by_rtiexec);
+        let settings = format!(
+            "{};connect.timeout_s=100;fault.heartbeat_s=3600;{settings}",
+            rtiexec.address
+        );
+        let watched = Watched::start(&settings)?;
+        let receiver = Federate::start(&rtiexec, "receiver", "receiver", "");
+        rtiexec.until_path(way, 1);
+        receiver.until("on", 1);
+        let stopped = stops(&rtiexec, &receiver).to_string();
+        let all = Stopped {
+            watched,
+            receiver,
+            stopped,
+            _rtiexec: rtiexec,
+        };
+        all.signal("-STOP");
+        writeln!(all.watched.strace.stdin.as_ref().unwrap(), "go").unwrap();
+        Some(all)
+    }
+
+    fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([name, &self.stopped]).status();
+        assert!(sent.unwrap().success());
+    }
+}
+
 /// Where others do not read, calls go on until as much waits as may, and not for long after that; then one waits, until they
 /// read.
 fn until_full(settings: &str, way: &str, stops: impl Fn(&Rtiexec, &Federate) -> u32) {
-    let rtiexec = Rtiexec::start("", &[]);
-    let settings = format!(
-        "{};connect.timeout_s=100;fault.heartbeat_s=3600;limits.send_queue_bytes={QUEUE};{settings}",
-        rtiexec.address
-    );
-    let Some(watched) = Watched::start(&settings) else {
+    let settings = format!("limits.send_queue_bytes={QUEUE};{settings}");
+    let Some(all) = Stopped::start(&[], &settings, way, stops) else {
         return;
     };
-    let receiver = Federate::start(&rtiexec, "receiver", "receiver", "");
-    rtiexec.until_path(way, 1);
-    receiver.until("on", 1);
-    let stopped = stops(&rtiexec, &receiver).to_string();
-    let signal = |name: &str| {
-        let sent = Command::new("kill").args([name, &stopped]).status();
-        assert!(sent.unwrap().success());
-    };
-    signal("-STOP");
-    writeln!(watched.strace.stdin.as_ref().unwrap(), "go").unwrap();
+    let watched = &all.watched;
     let mut calls = Vec::new();
     until("it waits", || {
         calls = watched.calls();
@@ -260,9 +292,63 @@ fn until_full(settings: &str, way: &str, stops: impl Fn(&Rtiexec, &Federate) -> 
         "{}",
         calls[first]
     );
-    signal("-CONT");
+    all.signal("-CONT");
     watched.says("sent");
-    receiver.until("on", 5);
+    all.receiver.until("on", 5);
+}
+
+/// What the sizes are unless they are set: less has room on a link itself than may wait. When that is full, one call waits for
+/// who does not read, for `grace_ms` at most by what it asks the system for; then no further one until as much waits as may.
+fn waits_once(by_rtiexec: &[(&str, &str)], settings: &str, way: &str, grace_ms: u64) {
+    const QUEUE: u64 = 4 << 20;
+    let stops = |_: &Rtiexec, receiver: &Federate| receiver.child.id();
+    let Some(all) = Stopped::start(by_rtiexec, settings, way, stops) else {
+        return;
+    };
+    let mut calls = Vec::new();
+    let is_mark = |call: &&String| sort(call) == Sort::Mark;
+    until("it has sent as much as may wait", || {
+        calls = all.watched.calls();
+        calls.iter().filter(is_mark).count() as u64 * STEP * BYTES > QUEUE
+    });
+    // How much it had marked, and what it asked for.
+    let (mut marks, mut waits) = (0, Vec::new());
+    for call in &calls {
+        match sort(call) {
+            Sort::Mark if marks * STEP * BYTES > QUEUE => break,
+            Sort::Mark => marks += 1,
+            // That no other call waits is seen where none has to.
+            Sort::Waits if call.contains("poll(") || call.contains("sleep(") => {
+                waits.push((marks, call))
+            }
+            _ => {}
+        }
+    }
+    let Some((at, _)) = waits.first() else {
+        panic!("the link is smaller than what may wait, and nobody waited for it: say so");
+    };
+    assert!(at * STEP * BYTES >= RING, "{waits:#?}");
+    assert!(waits.iter().all(|(marks, _)| marks == at), "{waits:#?}");
+    let mut most = grace_ms * 1_000_000;
+    for (_, call) in &waits {
+        let asked = timeout_ns(call).unwrap_or_else(|| panic!("it waits for ever: {call}"));
+        assert!(asked <= most, "{waits:#?}");
+        // Of the same wait: nothing of it begins again.
+        most = asked;
+    }
+    all.signal("-CONT");
+    all.watched.says("sent");
+    all.receiver.until("on", 5);
+}
+
+/// How long it waits at most.
+fn timeout_ns(call: &str) -> Option<u64> {
+    let number = |name: &str| -> Option<u64> {
+        let digits = call.split(name).nth(1)?;
+        let end = digits.find(|c: char| !c.is_ascii_digit())?;
+        digits[..end].parse().ok()
+    };
+    Some(number("tv_sec=")? * 1_000_000_000 + number("tv_nsec=")?)
 }
 
 #[test]
@@ -276,4 +362,17 @@ fn while_there_is_room_no_call_waits_for_rtiexec() {
 fn while_there_is_room_no_call_waits_for_who_shares_memory() {
     let settings = "transport.ring_bytes=2097152";
     until_full(settings, "shared memory", |_, receiver| receiver.child.id());
+}
+
+/// Shows settings: limits.send_queue_bytes.
+#[test]
+fn by_default_one_call_waits_50_ms_for_who_shares_memory_and_reads_no_more() {
+    waits_once(&[], "", "shared memory", 50);
+}
+
+#[test]
+fn by_default_one_call_waits_500_ms_for_who_has_a_tcp_link_and_reads_no_more() {
+    let direct = "transport.path=direct;transport.shared_memory=off";
+    let by_rtiexec = [("STARLING_TRANSPORT_PATH", "direct")];
+    waits_once(&by_rtiexec, direct, "direct tcp", 500);
 }
