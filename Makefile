@@ -444,6 +444,12 @@ campaign-processes:
 	MOMENTS=$(MOMENTS) cargo test --locked -p starling-cli --test campaign_processes campaign -- \
 	    --exact --ignored --nocapture
 
+# kill -9 of federates and forwarders at MOMENTS random moments while data flows by every way; prints who was hit.
+.PHONY: campaign-dataplane
+campaign-dataplane:
+	MOMENTS=$(MOMENTS) cargo test --locked -p starling-cli --test campaign_dataplane campaign -- \
+	    --exact --ignored --nocapture
+
 # Every fuzz target for SECONDS; new inputs stay in fuzz/corpus, those kept for good in fuzz/seeds are
 # run by every `make test`. Needs `cargo install cargo-fuzz --locked`; stable Rust serves. Nothing of it
 # is unsafe code: without sanitizers it runs five times as often.

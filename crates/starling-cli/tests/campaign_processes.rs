@@ -4,30 +4,23 @@
 #![allow(clippy::print_stdout, reason = "how federates tell what they do")]
 #![allow(clippy::print_stderr, reason = "the histogram of the campaign")]
 
-use starling::{Callback, CallbackModel, ExceptionKind, FederateAmbassador, RtiAmbassador};
+mod numbers;
+
+use numbers::{Ears, PATIENCE, members, moments, until};
+use starling::{Callback, CallbackModel, ExceptionKind, RtiAmbassador};
 use starling_core::{LogicalTime, LogicalTimeInterval};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, copy};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How long to wait for what must come: then something hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
 const FEDERATES: usize = 3;
 const STAGES: [&str; 4] = ["waiting", "saving", "saved", "restoring"];
 const FAULTS: [&str; 3] = ["killed", "stopped", "cut off"];
-
-struct Ears(Sender<Callback>);
-
-impl FederateAmbassador for Ears {
-    fn deliver(&mut self, callback: Callback) -> Result<(), String> {
-        self.0.send(callback).map_err(|e| e.to_string())
-    }
-}
 
 /// The program of a federate: it advances, has the federation execution saved and restored at times, says
 /// what it does, and joins again whenever it is out.
@@ -273,11 +266,7 @@ impl Drop for Rtiexec {
 #[test]
 #[ignore = "takes minutes"]
 fn campaign() {
-    let number = |name: &str, default: u64| {
-        let given = std::env::var(name).ok();
-        given.map_or(default, |n| n.parse().unwrap())
-    };
-    let (moments, seed) = (number("MOMENTS", 300), number("CAMPAIGN_SEED", 1));
+    let (moments, seed) = moments(300);
     let mut random = fastrand::Rng::with_seed(seed);
     let directory = tempfile::tempdir().unwrap();
     let rtiexec = Rtiexec::start(directory.path());
@@ -285,7 +274,7 @@ fn campaign() {
         .map(|_| Federate::start(&rtiexec.1))
         .collect();
     let mut histogram = BTreeMap::<String, usize>::new();
-    for moment in 0..moments as usize {
+    for moment in 0..moments {
         let stage = STAGES[moment % STAGES.len()];
         let fault = FAULTS[random.usize(..FAULTS.len())];
         let n = random.usize(..FEDERATES);
@@ -314,21 +303,9 @@ fn campaign() {
     eprintln!("seed {seed}, {moments} moments: {histogram:#?}");
     drop(federates);
     // Nothing is left over: neither members nor half a save.
-    let members = || {
-        let shown = Command::new(env!("CARGO_BIN_EXE_starling"))
-            .args(["ps", "--json", &rtiexec.1])
-            .output()
-            .unwrap();
-        let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
-        let federations = shown["federations"].as_array().unwrap();
-        let joined = |f: &serde_json::Value| f["federates"].as_array().unwrap().len();
-        federations.iter().map(joined).sum::<usize>()
-    };
-    let end = Instant::now() + PATIENCE;
-    while members() > 0 {
-        assert!(Instant::now() < end, "members are left over");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    until("no members are left over", || {
+        members(&rtiexec.1).is_empty()
+    });
     let saves = std::fs::read_dir(directory.path().join("saves")).unwrap();
     for entry in saves.flatten() {
         let path = entry.path();

@@ -110,7 +110,8 @@ pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
                     });
                     let due = next.entry(sender).or_insert(number);
                     if values.tag()[16] == 1 {
-                        *due = number;
+                        // What comes late, or twice, is not to come.
+                        *due = number.max(*due);
                     }
                     if *due != number {
                         println!("gap");
@@ -354,7 +355,7 @@ pub struct Rtiexec {
     pub tcp: Option<String>,
     /// Of all federates.
     pub settings: String,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Rtiexec {
@@ -400,21 +401,17 @@ impl Rtiexec {
             address,
             tcp,
             settings,
-            _directory: directory,
+            directory,
         }
     }
 
+    /// Where its files are, and those that it makes.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
     pub fn members(&self) -> Vec<serde_json::Value> {
-        let shown = Command::new(env!("CARGO_BIN_EXE_starling"))
-            .args(["ps", "--json", &self.address])
-            .output()
-            .unwrap();
-        let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
-        let federations = shown["federations"].as_array().unwrap();
-        let federates = federations
-            .first()
-            .map(|f| f["federates"].as_array().unwrap());
-        federates.cloned().unwrap_or_default()
+        members(&self.address)
     }
 
     pub fn until_members(&self, count: usize) {
@@ -465,6 +462,27 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     while !is_so() {
         assert!(Instant::now() < end, "{what}: not after {PATIENCE:?}");
     }
+}
+
+/// How many moments a campaign has unless MOMENTS says so, and which they are.
+pub fn moments(default: usize) -> (usize, u64) {
+    let number = |name: &str| Some(std::env::var(name).ok()?.parse().expect("a number"));
+    let seed = number("CAMPAIGN_SEED").unwrap_or(1);
+    (number("MOMENTS").map_or(default, |n| n as usize), seed)
+}
+
+/// What starling ps shows of all federates at some address.
+pub fn members(address: &str) -> Vec<serde_json::Value> {
+    let shown = Command::new(env!("CARGO_BIN_EXE_starling"))
+        .args(["ps", "--json", address])
+        .output()
+        .unwrap();
+    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let federations = shown["federations"].as_array().unwrap();
+    let federates = federations
+        .iter()
+        .flat_map(|f| f["federates"].as_array().unwrap());
+    federates.cloned().collect()
 }
 
 pub fn descriptors(of: &Child) -> usize {
