@@ -7,6 +7,7 @@
 
 mod numbers;
 
+use numbers::capture::{Capture, Copies};
 use numbers::lossy::{self, Federate, counter};
 use numbers::sites::{Forwarder, Sites, ip};
 use numbers::{Rtiexec, until};
@@ -35,18 +36,13 @@ fn tc(arguments: &str) {
     assert!(done.is_ok_and(|status| status.success()), "{arguments}");
 }
 
-/// What a site puts on the cable is counted, datagrams apart; `brings`: else these are dropped there.
-fn count(site: &str, brings: bool) {
-    let queue = if brings {
-        "pfifo limit 10000"
-    } else {
-        "blackhole"
-    };
+/// What a site puts on the cable is counted, datagrams apart, which are dropped there.
+fn count(site: &str) {
     for line in [
         "qdisc add dev cable root handle 1: htb default 2",
         "class add dev cable parent 1: classid 1:1 htb rate 10gbit",
         "class add dev cable parent 1: classid 1:2 htb rate 10gbit",
-        &format!("qdisc add dev cable parent 1:1 {queue}"),
+        "qdisc add dev cable parent 1:1 blackhole",
         "qdisc add dev cable parent 1:2 pfifo limit 10000",
         "filter add dev cable parent 1: protocol ip u32 match ip protocol 17 0xff flowid 1:1",
     ] {
@@ -145,38 +141,83 @@ impl Both {
     }
 }
 
+/// By capture: each message crosses the cable once, in either direction, whoever hears it at the other site, directly at
+/// rtiexec or by forwarders; reliable ones on a stream, best-effort ones in datagrams, and none in the other.
 #[test]
-fn best_effort_data_crosses_the_cable_once_for_a_site_and_in_datagrams() {
-    let Some(sites) = Sites::new("d") else { return };
-    const SENT: u64 = 5000;
-    let names = ["a", "b", "c"];
-    let mut both = Both::at(&sites, &names, &[]);
-    for name in names {
-        until("it goes by datagrams", || {
-            by(&both.rtiexec, name) == DATAGRAMS
+fn exactly_one_copy_of_a_message_crosses_the_cable_and_best_effort_ones_in_datagrams() {
+    const SENT: u64 = 1000;
+    for reliable in [true, false] {
+        let Some(sites) = Sites::new("x") else { return };
+        let rtiexec = Rtiexec::start_by(&sites.by(0), Some(AT), "", &SOON);
+        let forwarders = [(0, rtiexec.address.as_str()), (1, AT)]
+            .map(|(site, to)| Forwarder::start_by(&sites.by(site), to, None, &SOON));
+        let places = [
+            ("a", 0, &rtiexec.address),
+            ("b", 0, &rtiexec.address),
+            ("c", 0, &forwarders[0].address),
+            ("d", 0, &forwarders[0].address),
+            ("e", 1, &forwarders[1].address),
+            ("f", 1, &forwarders[1].address),
+            ("g", 1, &forwarders[1].address),
+        ];
+        let mut all = places.map(|(name, site, at)| {
+            let settings =
+                format!("connect.address={at};connect.timeout_s=100;fault.timeout_s=3600");
+            Federate::start_as(reliable, &sites.by(site), name, &settings)
         });
-    }
-    sites.names.iter().for_each(|site| count(site, true));
-    let said = SENT * MESSAGE;
-    for site in [0, 1] {
-        let before = counted(&sites.names[site]);
-        let sender = if site == 0 {
-            &mut both.here
-        } else {
-            &mut both.there[0]
-        };
-        sender.told(&format!("send 0 {SENT}"));
-        until("it has crossed the cable", || {
-            counted(&sites.names[site])[0] - before[0] > said
-        });
-        both.rest();
-        let after = counted(&sites.names[site]);
-        let [datagrams, stream] = [0, 1].map(|n| after[n] - before[n]);
-        println!("of {said} bytes from site {site}: {datagrams} in datagrams, {stream} besides");
-        // Heads, handles and numbers; once, whoever hears it.
-        assert!(datagrams < said * 3 / 2, "{datagrams} of {said}");
-        // Heartbeats, and what the tests ask.
-        assert!(stream < said / 10, "{stream} of {said}");
+        for federate in &mut all {
+            federate.told("hear 0");
+        }
+        // One at rtiexec, one by the forwarder beside it, one from the other site.
+        for from in [0, 2, 4] {
+            until("all hear it", || {
+                let before = all.each_mut().map(|f| f.told("tell")[0]);
+                all[from].told("send 0 10");
+                let mut others = all.iter_mut().zip(before).enumerate();
+                others.all(|(n, (f, before))| n == from || f.told("tell")[0] > before)
+            });
+            if !reliable && from == 4 {
+                until("it goes by datagrams", || by(&rtiexec, "e") == DATAGRAMS);
+            }
+        }
+        for from in [0, 2, 4] {
+            let capture = Capture::start(&sites.names[0]);
+            let [.., first] = all[from].told("tell");
+            // Little at a time: nothing is dropped.
+            for _ in 0..SENT / 250 {
+                let before = all.each_mut().map(|f| f.told("tell")[0]);
+                all[from].told("send 0 250");
+                for (to, federate) in all.iter_mut().enumerate() {
+                    until("all of it comes", || {
+                        to == from || federate.told("tell")[0] >= before[to] + 250
+                    });
+                }
+            }
+            let seen = capture.seen();
+            let new = |copies: Copies| -> Vec<_> {
+                let new = copies
+                    .into_iter()
+                    .filter(|((_, number), _)| *number >= first);
+                new.map(|((_, number), copies)| (number, copies)).collect()
+            };
+            let once: Vec<_> = (first..first + SENT).map(|number| (number, 1)).collect();
+            let (streamed, datagrams) = (new(seen.streamed()), new(seen.datagrams));
+            let [once_in, nothing_in] = match reliable {
+                true => [streamed, datagrams],
+                false => [datagrams, streamed],
+            };
+            assert_eq!(
+                once_in, once,
+                "reliable: {reliable}, from {}",
+                places[from].0
+            );
+            assert_eq!(
+                nothing_in,
+                [],
+                "reliable: {reliable}, from {}",
+                places[from].0
+            );
+        }
     }
 }
 
@@ -252,7 +293,7 @@ fn where_there_are_no_datagrams_the_stream_is_taken() {
         (&stream[..], "its stream"),
     ] {
         let Some(sites) = Sites::new("s") else { return };
-        sites.names.iter().for_each(|site| count(site, false));
+        sites.names.iter().for_each(|site| count(site));
         let mut both = Both::at(&sites, &["a"], variables);
         assert_eq!(by(&both.rtiexec, "a"), shown);
         let told = Command::new(env!("CARGO_BIN_EXE_starling"))

@@ -7,6 +7,7 @@
 
 mod numbers;
 
+use numbers::capture::Capture;
 use numbers::lossy::{self, Federate, counter, way};
 use numbers::{Rtiexec, until};
 use std::io::Write;
@@ -168,12 +169,16 @@ impl Hosts {
     }
 
     fn federate(&self, host: usize, name: &str, settings: &str) -> Federate {
+        self.federate_as(false, host, name, settings)
+    }
+
+    fn federate_as(&self, reliable: bool, host: usize, name: &str, settings: &str) -> Federate {
         let settings = format!(
             "connect.address={}:{PORT};connect.timeout_s=100;transport.path=auto;\
              fault.timeout_s=3600;{settings}",
             address(BESIDE)
         );
-        Federate::start_by(&self.by(host), name, &settings)
+        Federate::start_as(reliable, &self.by(host), name, &settings)
     }
 }
 
@@ -261,6 +266,64 @@ fn nothing_comes_to_a_host_outside_the_group_of_a_class() {
     sender.told("send 0 1000");
     until("it comes to the other", || food.told("tell")[0] > 5000);
     assert_eq!(hosts.datagrams(THREE), before);
+}
+
+/// By capture at the network cards: all comes to the one who subscribes, and no byte of it to the other one, who subscribes to
+/// something else; by rtiexec, on links, in datagrams and by multicast.
+#[test]
+fn who_does_not_subscribe_gets_no_byte() {
+    const SENT: u64 = 500;
+    let multicast = format!("{MULTICAST};fault.heartbeat_s=1");
+    let Some(hosts) = Hosts::new("b") else { return };
+    for (reliable, settings, way) in [
+        (true, "transport.path=forwarder", "rtiexec"),
+        (true, "", "direct tcp"),
+        (false, "transport.best_effort=datagrams", "unicast"),
+        (false, &multicast, "multicast 239.193.7.1:15161"),
+    ] {
+        let rtiexec = hosts.rtiexec();
+        let start = |host, name| hosts.federate_as(reliable, host, name, settings);
+        let mut sender = start(ONE, "sender");
+        let mut hears = start(TWO, "hears");
+        let mut other = start(THREE, "other");
+        hears.told("hear 0");
+        other.told("hear 1");
+        until(way, || {
+            sender.told("send 0 10");
+            sender.told("send 1 10");
+            let is = match reliable {
+                true => rtiexec.path("sender", "hears"),
+                false => lossy::way(&rtiexec, "sender", "hears"),
+            };
+            is.starts_with(way) && other.told("tell")[1] > 0
+        });
+        // The bridge begins to filter some time after it was made.
+        until("the network filters", || {
+            let brought = || [TWO, THREE].map(|host| hosts.brought(host)[0]);
+            let before = brought();
+            sender.told("send 0 10");
+            let after = brought();
+            let comes = after[0] > before[0] || !way.starts_with("multicast");
+            comes && after[1] == before[1]
+        });
+        let captures = [TWO, THREE].map(|host| Capture::start(&hosts.names[host]));
+        let [.., first] = sender.told("tell");
+        for _ in 0..SENT / 250 {
+            let before = hears.told("tell")[0];
+            sender.told("send 0 250");
+            until("all of it comes", || hears.told("tell")[0] >= before + 250);
+        }
+        let [one, nothing] = captures.map(|capture| {
+            let seen = capture.seen();
+            let both = seen.streamed().into_iter().chain(seen.datagrams);
+            let new = both.filter(|((_, number), _)| *number >= first);
+            new.map(|((_, number), copies)| (number, copies))
+                .collect::<Vec<_>>()
+        });
+        let once: Vec<_> = (first..first + SENT).map(|number| (number, 1)).collect();
+        assert_eq!(one, once, "{way}");
+        assert_eq!(nothing, [], "{way}");
+    }
 }
 
 /// A network that is too slow drops some: each message comes or is counted, by either way, and `starling ps` shows which.

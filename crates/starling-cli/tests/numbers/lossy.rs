@@ -1,5 +1,7 @@
-//! Federates in processes of their own that send and hear numbers as best-effort data, and do what they are told.
+//! Federates in processes of their own that send and hear numbers, as best-effort data unless they are reliable, and do what
+//! they are told.
 
+use super::capture::MARK;
 use super::{Ears, PATIENCE, Rtiexec};
 use starling::{Callback, CallbackModel, RtiAmbassador, Transportation};
 use std::collections::BTreeMap;
@@ -31,12 +33,15 @@ pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
     let own = rti
         .join_federation_execution(Some(&name), "t", "Near", &[])
         .map_err(fault)?;
+    let reliable = std::env::var("LOSSY_RELIABLE").is_ok_and(|v| v == "true");
     let mut classes = Vec::new();
     for class in CLASSES {
         let class = rti.interaction_class_handle(class).map_err(fault)?;
         rti.publish_interaction_class(class).map_err(fault)?;
-        rti.request_interaction_transportation_type_change(class, Transportation::BestEffort)
-            .map_err(fault)?;
+        if !reliable {
+            rti.request_interaction_transportation_type_change(class, Transportation::BestEffort)
+                .map_err(fault)?;
+        }
         classes.push(class);
     }
     let (to, told) = channel();
@@ -83,6 +88,7 @@ pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
                         let mut tag = [0; 200];
                         tag[..8].copy_from_slice(&sent.to_le_bytes());
                         tag[8..16].copy_from_slice(&u64::from(own.0).to_le_bytes());
+                        tag[16..][..MARK.len()].copy_from_slice(MARK);
                         rti.send_interaction(classes[class], &[], &tag)
                             .map_err(fault)?;
                         sent += 1;
@@ -110,12 +116,18 @@ pub struct Federate {
 impl Federate {
     /// By a program that starts it.
     pub fn start_by(by: &[&str], name: &str, settings: &str) -> Self {
+        Federate::start_as(false, by, name, settings)
+    }
+
+    /// One whose data may be reliable.
+    pub fn start_as(reliable: bool, by: &[&str], name: &str, settings: &str) -> Self {
         let mut child = Command::new(by[0])
             .args(&by[1..])
             .arg(std::env::current_exe().unwrap())
             .args(["--exact", "federate", "--ignored", "--nocapture"])
             .env("LOSSY_SETTINGS", settings)
             .env("LOSSY_NAME", name)
+            .env("LOSSY_RELIABLE", reliable.to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

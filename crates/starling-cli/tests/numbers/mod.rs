@@ -2,9 +2,11 @@
 //! that they join.
 #![allow(dead_code, reason = "each program of tests uses a part of it")]
 
+pub mod capture;
 pub mod lossy;
 pub mod sites;
 
+use capture::MARK;
 use starling::{Callback, CallbackModel, ExceptionKind, FederateAmbassador, RtiAmbassador};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -78,6 +80,7 @@ pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
             tag[..8].copy_from_slice(&number.to_le_bytes());
             tag[8..16].copy_from_slice(&u64::from(own.0).to_le_bytes());
             tag[16] = u8::from(lossy);
+            tag[17..][..MARK.len()].copy_from_slice(MARK);
             match rti.send_interaction(class, &[], &tag) {
                 // Connection Lost says why.
                 Err(e) if e.kind == ExceptionKind::NotConnected => rests = true,
