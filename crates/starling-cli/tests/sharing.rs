@@ -4,6 +4,7 @@
 
 mod numbers;
 
+use numbers::capture::MARK;
 use numbers::lossy::{self, counter};
 use numbers::{Federate, Rtiexec, all_go_on, descriptors, signal, until};
 use std::collections::BTreeSet;
@@ -112,6 +113,46 @@ fn who_is_stopped_loses_best_effort_data_and_holds_up_nobody() {
             });
         }
         assert!(counter(&rtiexec, "slow", "lost") > SENT / 2);
+    }
+}
+
+/// By strace: what a federate sends by another way its process hands to the system, and in shared memory none of it.
+///
+/// Where there is no strace this test says that it was left out; where the variable CI is set it fails.
+#[test]
+fn no_message_goes_through_a_socket_where_memory_is_shared() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("log").display().to_string();
+    let calls = "trace=write,writev,pwrite64,pwritev,sendto,sendmsg,sendmmsg,splice,sendfile";
+    // With itself as the federate's child: who kills the federate ends both.
+    let by = [
+        "strace", "-D", "-f", "-s", "100000", "-e", calls, "-o", &log,
+    ];
+    if !works(&by) {
+        return;
+    }
+    let mark = std::str::from_utf8(MARK).unwrap();
+    for (settings, way) in [
+        ("", SHARED),
+        (
+            "transport.shared_memory=off",
+            "rtiexec (transport.shared_memory = off)",
+        ),
+    ] {
+        let rtiexec = start();
+        let sender = Federate::start_by(&by, &rtiexec, "paced", "sender", settings);
+        let near = Federate::start(&rtiexec, "receiver", "near", "");
+        rtiexec.until_path(way, 1);
+        near.hears(&[&sender]);
+        let before = std::fs::metadata(&log).unwrap().len();
+        near.until("on", 5);
+        rtiexec.until_path(way, 1);
+        let calls = std::fs::read_to_string(&log).unwrap();
+        let messages = calls[before as usize..].matches(mark).count();
+        match way {
+            SHARED => assert_eq!(messages, 0),
+            _ => assert!(messages > 4000, "{messages} of 5000 are seen"),
+        }
     }
 }
 
