@@ -202,9 +202,10 @@ fn exactly_one_copy_of_a_message_crosses_the_cable_and_best_effort_ones_in_datag
             };
             let once: Vec<_> = (first..first + SENT).map(|number| (number, 1)).collect();
             let (streamed, datagrams) = (new(seen.streamed()), new(seen.datagrams));
-            let [once_in, nothing_in] = match reliable {
-                true => [streamed, datagrams],
-                false => [datagrams, streamed],
+            let [once_in, nothing_in] = if reliable {
+                [streamed, datagrams]
+            } else {
+                [datagrams, streamed]
             };
             assert_eq!(
                 once_in, once,

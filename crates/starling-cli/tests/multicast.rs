@@ -291,9 +291,10 @@ fn who_does_not_subscribe_gets_no_byte() {
         until(way, || {
             sender.told("send 0 10");
             sender.told("send 1 10");
-            let is = match reliable {
-                true => rtiexec.path("sender", "hears"),
-                false => lossy::way(&rtiexec, "sender", "hears"),
+            let is = if reliable {
+                rtiexec.path("sender", "hears")
+            } else {
+                lossy::way(&rtiexec, "sender", "hears")
             };
             is.starts_with(way) && other.told("tell")[1] > 0
         });
