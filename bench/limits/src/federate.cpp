@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <poll.h>
 
 namespace limits {
 
@@ -118,6 +119,11 @@ void Federate::leave() {
         } catch (FederationExecutionDoesNotExist const &) {
         }
     }
+}
+
+void Federate::stay() {
+    for (pollfd input = {0, POLLIN, 0}; poll(&input, 1, 0) == 0;)
+        rti->evokeMultipleCallbacks(0.02, 0.02);
 }
 
 void Federate::connectionLost(std::wstring const &fault) LIMITS_THROW {

@@ -32,7 +32,7 @@ struct Options {
                   constrained = 0;
     std::uint64_t rate = 0, ms = 0, classes = 0, burst = 0;
     bool interaction = false, anew = false, best = false, random = false, clocked = false,
-         stamped = false, announced = false;
+         stamped = false, announced = false, polls = false, stays = false;
 };
 
 /// The run has failed: something was lost, doubled, out of order, or did not come in time.
@@ -100,6 +100,9 @@ public:
         while (!done())
             rti->evokeCallback(1.0);
     }
+
+    /// Evokes callbacks until the launcher closes the standard input.
+    void stay();
 
     void connectionLost(std::wstring const &fault) LIMITS_THROW override;
 

@@ -213,6 +213,10 @@ public:
             rti->evokeMultipleCallbacks(0.01, 0.1);
         double const cpu = cpuAtEnd_ - cpu_;
         nlohmann::json const traffic = Traffic::now().since(traffic_);
+        if (options_.stays) {
+            tell({{"received", received_}});
+            stay();
+        }
         ask(kDone + name);
         leave();
         if (faults_ > 0)

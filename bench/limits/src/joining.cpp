@@ -2,8 +2,6 @@
 // all, and leaves, again and again.
 #include "federate.hpp"
 
-#include <poll.h>
-
 namespace limits {
 
 using namespace rti1516e;
@@ -23,9 +21,7 @@ public:
         for (std::uint64_t i = 0; i < options.instances; ++i)
             rti->registerObjectInstance(there.handle);
         tell({{"joined_us", joinSeconds * 1e6}});
-        // Until the launcher closes the standard input.
-        for (pollfd input = {0, POLLIN, 0}; poll(&input, 1, 0) == 0;)
-            rti->evokeMultipleCallbacks(0.02, 0.02);
+        stay();
         leave();
     }
 

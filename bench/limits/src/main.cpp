@@ -29,7 +29,7 @@ CLI::Option *needs(CLI::App *role, char const *key, Value &value, std::uint64_t 
 /// What is streamed: bytes of each value, which hold a number in front.
 void streams(CLI::App *role, limits::Options &given) {
     needs(role, "--bytes", given.bytes, sizeof(std::uint64_t));
-    role->add_option("--values", given.values)->check(CLI::Range(1, 5));
+    role->add_option("--values", given.values)->check(CLI::Range(1, 10));
     role->add_option("--interaction", given.interaction);
     role->add_option("--anew", given.anew);
     role->add_option("--instances", given.instances)->check(CLI::Range(1, 100000));
@@ -73,8 +73,10 @@ int main(int argc, char **argv) {
     needs(one, "--spread-ms", given.spreadMs);
     needs(one, "--seed", given.seed);
     needs(one, "--receivers", given.receivers, 1);
+    one->add_option("--stays", given.stays);
     one = role("receive", limits::receive);
     streams(one, given);
+    one->add_option("--polls", given.polls);
     needs(one, "--updates", given.updates, 1);
     needs(one, "--me", given.me);
     one = role("late", limits::late);
@@ -111,6 +113,7 @@ int main(int argc, char **argv) {
     flows(one, given);
     needs(one, "--me", given.me);
     one->add_option("--stamped", given.stamped);
+    one->add_option("--stays", given.stays);
     one = role("bystand", limits::bystand);
     needs(one, "--me", given.me);
     needs(one, "--instances", given.instances);

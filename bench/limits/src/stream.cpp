@@ -4,9 +4,10 @@
 // sender hears that after the asker's subscription, so from its next update on nothing may be
 // missing. That update carries the asker's tag.
 //
-// What is streamed is an update of one attribute, or with `--values` of the class Five (at most
-// that many), or with `--interaction 1` an interaction of its namesake; `--anew 1` makes its map
-// anew each time, `--instances` updates so many in turn.
+// What is streamed is an update of one attribute, or with `--values` of the class Five, of more
+// than five of the class Ten, or with `--interaction 1` an interaction of its namesake; `--anew 1`
+// makes its map anew each time, `--instances` updates so many in turn. A sender that `--stays` says
+// when it could begin, and does when its input ends.
 #include "federate.hpp"
 
 #include <algorithm>
@@ -73,7 +74,7 @@ struct Streamed {
           interactions(options.interaction) {
         std::uint64_t const values = options.values;
         if (values > 1 && !interactions) {
-            class_ = rti.getObjectClassHandle(L"Five");
+            class_ = rti.getObjectClassHandle(values > 5 ? L"Ten" : L"Five");
             attributes.clear();
         }
         for (std::uint64_t i = 1; i <= values; ++i) {
@@ -124,6 +125,10 @@ public:
         if (what.class_ != there.handle)
             rti->registerObjectInstance(there.handle);
         await([&] { return started_ == receivers; });
+        if (options.stays) {
+            tell({{"begun", true}});
+            stay();
+        }
         double const start = seconds();
         // The last update is sent when all that join late have got their first.
         while (sent_ + 1 < updates || marked_ < laps) {
@@ -206,8 +211,10 @@ public:
 
     /// Listens until `enough`, which callbacks bring about.
     template <class Enough> void listen(Enough enough) {
+        // Who polls has no time to wait.
+        double const least = options_.polls ? 0 : 0.01, most = options_.polls ? 0 : 0.1;
         while (!enough())
-            rti->evokeMultipleCallbacks(0.01, 0.1);
+            rti->evokeMultipleCallbacks(least, most);
         if (faults_ != 0)
             throw Failure(std::to_string(faults_) + " faults in the stream; the first: " + fault_);
     }
