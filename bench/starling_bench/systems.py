@@ -6,6 +6,7 @@ For federates that need no conductor (`group`).
 
 import contextlib
 import itertools
+import json
 import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from . import network
 from .group import At, Group
-from .hosts import Launcher, Running
+from .hosts import Launcher, Running, output
 from .identity import Run
 from .rti import Rti, Starling
 
@@ -47,12 +48,20 @@ class System:
     spaces: dict[str, Path]
     group: Group | None = None
     servers: list[Running] = field(default_factory=list)
+    reach: dict[str, str] = field(default_factory=dict)  # settings by which it is found
 
     def at(self, role: str) -> At:
         """Where a role runs: CPUs by their place among those that there are."""
         cpus = self.bench.cpus
         chosen = [cpus[self.cpus[role] % len(cpus)]] if role in self.cpus else None
         return At(chosen, self.spaces.get(self.bench.hosts.get(role, SERVER)))
+
+    async def status(self) -> dict:
+        """What rtiexec shows of its only federation execution: `starling ps`."""
+        command = [str(self.bench.root / "bin" / "starling"), "ps", "--json"]
+        said = await output(command, dict(os.environ) | self.reach, self.at(SERVER).space)
+        (federation,) = json.loads(said)["federations"]
+        return federation
 
     async def start(self, role: str, number: int = 0, **options: object) -> Running:
         """A federate. Whether something is so is a number to it."""
@@ -90,7 +99,8 @@ async def system(
             )  # fmt: skip
             made.servers.append(server)
             to = next(at for at in ready if not at.startswith("unix:"))
-        env |= {"STARLING_CONNECT_ADDRESS": to, "STARLING_NET_RUN_DIR": directory}
+        made.reach = {"STARLING_CONNECT_ADDRESS": to, "STARLING_NET_RUN_DIR": directory}
+        env |= made.reach
         made.group = await stack.enter_async_context(Group(word, env, bench.logs))
         yield made
 
