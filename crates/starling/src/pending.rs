@@ -33,6 +33,10 @@ pub(crate) enum Way {
 /// With the peer.
 pub(crate) type Source = (Way, FederateHandle);
 
+/// So many batches may be left at once before memory is asked for again: a megabyte of them, as much as comes to one
+/// that is behind before it is called back.
+const SPARE_MAX: usize = (1 << 20) / BATCH_BYTES;
+
 /// What is not taken yet.
 #[derive(Default)]
 pub(crate) struct Pending {
@@ -40,8 +44,9 @@ pub(crate) struct Pending {
     bytes: usize,
     /// How the last one that was looked at begins.
     begin: PlainBegin,
-    /// One of which all was taken: its memory is used again if nothing of it is kept. Never that of a long frame.
-    pub(crate) spare: Option<Batch>,
+    /// Those of which all was taken: their memory is used again if nothing of them is kept. Never that of long
+    /// frames.
+    pub(crate) spare: Vec<Batch>,
     /// Those that are to be broken off for what they brought, and why.
     broken: Vec<(Source, String)>,
 }
@@ -65,7 +70,7 @@ impl State {
             return false;
         }
         self.pending.bytes += bytes.len();
-        let spare = self.pending.spare.take().unwrap_or_default();
+        let spare = self.pending.spare.pop().unwrap_or_default();
         self.pending.batches.push_back(Unread {
             batch: std::mem::replace(&mut self.batch, spare),
             taken: 0,
@@ -139,8 +144,10 @@ impl State {
     fn pass_on(&mut self) {
         let over = self.pending.batches.pop_front();
         // What comes next would keep all the memory of a long frame.
-        if let Some(over) = over.filter(|over| over.batch.bytes().len() <= BATCH_BYTES) {
-            self.pending.spare = Some(over.batch);
+        if let Some(over) = over.filter(|over| over.batch.bytes().len() <= BATCH_BYTES)
+            && self.pending.spare.len() < SPARE_MAX
+        {
+            self.pending.spare.push(over.batch);
         }
     }
 

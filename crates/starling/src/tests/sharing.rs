@@ -223,8 +223,8 @@ fn frames_larger_than_the_ring_arrive() {
             assert_eq!(next, Some((number, size)));
             let links = receiver.links();
             let state = links.lock();
-            for batch in [Some(&state.batch), state.pending.spare.as_ref()] {
-                let kept = batch.map_or(0, |batch| batch.bytes().len());
+            for batch in state.pending.spare.iter().chain([&state.batch]) {
+                let kept = batch.bytes().len();
                 assert!(kept <= BATCH_BYTES, "{kept} bytes of what was taken");
             }
         }
