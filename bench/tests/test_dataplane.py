@@ -383,6 +383,20 @@ def test_what_is_compressed_is_less(point):
     assert sent["zstd, compressible"] < sent["off, compressible"] / 2 < sent["zstd, random"]
 
 
+@hosted
+def test_on_a_slow_link_more_comes_of_what_is_compressed(point):
+    """1 Mbit/s carries 1,250 updates of 100 bytes a second, however little stands around them."""
+    found = {
+        line: point("compression", line, 1, link_s=40)
+        for line in ("off, compressible", "lz4, compressible", "zstd, compressible", "zstd, random")
+    }
+    assert all(one["lost_percent"] == 0 and one["sent"] >= 1_000 for one in found.values())
+    per_s = {line: one["per_s"] for line, one in found.items()}
+    assert per_s["off, compressible"] < 1_250 and per_s["zstd, random"] < 1_250
+    assert per_s["lz4, compressible"] > 2 * per_s["off, compressible"]
+    assert per_s["zstd, compressible"] > 2 * per_s["off, compressible"]
+
+
 @pytest.mark.long
 def test_all_of_it_at_a_tiny_scale(bench, tmp_path):
     """Every line of every sweep is measured, by one command."""
