@@ -9,7 +9,7 @@
 # make bench-load | bench-stopped     176,000 updates/s for SECONDS=600; a receiver that is stopped among eight
 # make bench-fomcost | campaign-range | campaign-ec1    what an attribute costs; one-way times against a budget; what
 #                            carries a real-time simulation (keep-fomcost, keep-range, keep-ec1 RUN=... for committing)
-# make instructions          counts what one update takes, holds it to its bounds (valgrind)
+# make instructions          counts what one update takes, holds it to its bounds (valgrind); `make test` does so of a few
 # make conformance           runs the conformance suite, writes docs/conformance.md
 # make vendor                a source archive that builds without a network
 # make campaign-rtibm SCALE=1 | rtibm-figures | bench-kills    RTIBM's campaign; what it must show of

@@ -1,0 +1,49 @@
+"""Of `make instructions` some rows: updates of 100 bytes, by rtiexec and in shared memory."""
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import instructions
+from instructions import Row
+
+LIMITS, RTI_ROOT = os.environ.get("LIMITS"), os.environ.get("RTI_ROOT")
+FOM = Path(__file__).parents[1] / "foms" / "limits.xml"
+GIVEN = argparse.Namespace(rti_root=RTI_ROOT, programs=LIMITS, fom=str(FOM), ring="", mom="")
+if os.environ.get("REQUIRE_ALL") != "1":
+    pytestmark = [
+        pytest.mark.skipif(not (LIMITS and RTI_ROOT), reason="LIMITS is needed"),
+        pytest.mark.skipif(
+            not shutil.which("valgrind"),
+            reason="valgrind is missing, which counts instructions: scripts/setup tests",
+        ),
+    ]
+HELD = [
+    *(f"1 x 100 bytes: {role}" for role in ("send", "rtiexec", "receive")),
+    *(f"shared memory, 1 x 100 bytes: {role}" for role in ("send", "receive")),
+]
+
+
+def row(name: str, **given: int) -> Row:
+    given = argparse.Namespace(**vars(GIVEN), **given)
+    return next(one for one in instructions.rows(given) if one.name == name)
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_an_update_takes_no_more_instructions(name):
+    """Counted once, and if that is too many, as other programs of the machine add some, as often as
+    `make instructions` does."""
+    found = []
+    for rounds in (1, 3):
+        one = row(name, rounds=rounds)
+        found.append(one.measure())
+        if found[-1] <= one.most:
+            break
+    assert found[-1] <= one.most, found
+    # It is updates that are counted.
+    assert found[-1] > 100
