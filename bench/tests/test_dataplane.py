@@ -384,6 +384,7 @@ def test_what_is_compressed_is_less(point):
 
 
 @hosted
+@pytest.mark.long
 def test_on_a_slow_link_more_comes_of_what_is_compressed(point):
     """1 Mbit/s carries 1,250 updates of 100 bytes a second, however little stands around them."""
     found = {
