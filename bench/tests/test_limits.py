@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from starling_bench import identity
+from starling_bench import beside, identity
 from starling_bench.errors import BenchError
 from starling_bench.studies.limits import STUDY, runs
 
@@ -41,7 +41,7 @@ def bench(do: Do, tmp_path_factory: pytest.TempPathFactory) -> Iterator[runs.Ben
 @pytest.mark.parametrize("socket", ["unix", "tcp", "memory", "direct"])
 def test_round_trips_and_stream(do, bench, socket):
     for size in (100, 5000):
-        assert do(runs.round_trip(bench, socket, 200, 10, size))["p50_us"] > 0
+        assert do(runs.trips(bench, socket, 200, 10, size))["p50_us"] > 0
         assert do(runs.stream(bench, socket, 20_000, size))["received"] == 20_000
     assert do(runs.stream(bench, socket, 2000, receivers=3))["received"] == 2000
 
@@ -53,7 +53,7 @@ def test_best_effort_by_multicast(do, bench):
         raw = do(runs.raw(bench, "stream", socket="multicast", bytes=size, count=5_000))
         for one in (told, raw):
             assert 1 < one["received"] <= one["sent"] == 5_000 and one["per_s"] > 0
-            assert 0 <= runs.lost(one) < 1
+            assert 0 <= beside.lost(one) < 1
 
 
 @pytest.mark.parametrize("socket", ["unix", "tcp"])
@@ -73,7 +73,7 @@ def test_on_one_cpu(do, bench):
     with bench.placed(one_cpu=True):
         assert len(os.sched_getaffinity(0)) == 1
         assert len(os.sched_getaffinity(server)) == 1
-        do(runs.round_trip(bench, "unix", 100, 10))
+        do(runs.trips(bench, "unix", 100, 10))
     assert os.sched_getaffinity(0) == before == os.sched_getaffinity(server)
 
 
@@ -107,7 +107,7 @@ def test_raw_datagrams(do, bench):
 
 def test_figures_of_round_trips_are_made_of_each():
     """By nearest rank, of all of them whatever their order."""
-    told = runs.trips({"us": [float(n) for n in range(200, 0, -1)], "seconds": 3.0})
+    told = runs.of_trips({"us": [float(n) for n in range(200, 0, -1)], "seconds": 3.0})
     assert told == {"seconds": 3.0, "p50_us": 100.0, "p99_us": 198.0, "mean_us": 100.5}
     assert runs.rate({"received": 101, "seconds": 2.0})["per_s"] == 50.0
 

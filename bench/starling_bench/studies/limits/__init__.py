@@ -24,7 +24,7 @@ from ...identity import Run
 from ...store import Store
 from ...study import Columns, Study
 from . import runs
-from .figures import figures, per_federate, time_figures
+from .figures import Many, figures, per_federate, time_figures
 
 
 class Limits(Study):
@@ -93,25 +93,19 @@ async def _all(
     logs = store.directory / "logs"
     async with contextlib.AsyncExitStack() as stack:
         bench = await stack.enter_async_context(runs.serving(*own, logs, me))
-        before = earlier and await stack.enter_async_context(
-            runs.serving(earlier / "stage", earlier / "limits", logs / "earlier", me)
-        )
-        many = (run["trips"], run["updates"])
-        every = time_figures(bench, *many) if time else figures(bench, before, *many)
+        benches = {"": bench}
+        if earlier:
+            benches["earlier"] = await stack.enter_async_context(
+                runs.serving(earlier / "stage", earlier / "limits", logs / "earlier", me)
+            )
+        many = Many(run["trips"], run["updates"])
+        every = time_figures(bench, many) if time else figures(benches, many)
         measured = [f for f in every if only in f.name]
         for n in range(run["rounds"]):
             for f in measured:
-                with bench.placed(f.one_cpu):
+                with bench.placed(f.placed == "one CPU"):
                     told, told_raw = await f.run(), await f.run_raw()
-                f.ours.append(told[f.key] * f.scale)
-                f.theirs.append(told_raw[f.key_raw or f.key] * f.scale)
-                if f.lossy:
-                    f.lost.append((runs.lost(told), runs.lost(told_raw)))
-                ours, theirs = f.ours[-1], f.theirs[-1]
-                store.keep(
-                    {"round": n, "figure": f.name, "unit": f.unit, "starling": ours,
-                     "limit": f.raw_name, "raw": theirs, "ratio": ours / theirs}
-                )  # fmt: skip
+                store.keep({"round": n} | f.take(told, told_raw))
             console.print(f"round {n + 1} of {run['rounds']}", end="\r")
         show(console, measured, run["rounds"])
         for line in losses(measured) + per_federate(measured):

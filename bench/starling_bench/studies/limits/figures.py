@@ -1,136 +1,91 @@
 """The figures: Starling's and the raw limit's."""
 
 import statistics
+import tomllib
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
 
-from ...beside import Figure, spread
+from ...beside import Figure, holds, spread, verdict
 from . import runs
 from .runs import Bench
 
-
-def figures(bench: Bench, earlier: Bench | None, trips: int, updates: int) -> list[Figure]:
-    """What is measured, in the order of a round."""
-    found, warm_up = [], max(trips // 10, 100)
-    for socket, one_cpu in (("unix", True), ("unix", False), ("tcp", True), ("tcp", False)):
-        found.append(
-            Figure(
-                f"round trip, {socket}{', one CPU' if one_cpu else ''}", f"raw relay, {socket}",
-                "us", "p50_us", "<= 1.6", lambda x: x <= 1.6,
-                lambda s=socket: runs.round_trip(bench, s, trips, warm_up),
-                lambda s=socket: runs.raw(
-                    bench, "round-trip",
-                    socket=s, bytes=runs.BYTES, count=trips, warm_up=warm_up, relay=1,
-                ),
-                one_cpu=one_cpu,
-            )
-        )  # fmt: skip
-    for socket in ("unix", "tcp"):
-        for limit, relay, batch, name in (
-            ("tcp", 0, 0, "raw tcp, send() each"), (socket, 1, 16384, f"raw relay, 16 KB, {socket}")
-        ):  # fmt: skip
-            found.append(
-                Figure(
-                    f"updates, {socket}", name, "k/s", "per_s",
-                    "" if relay else ">= 1", None if relay else (lambda x: x >= 1),
-                    lambda s=socket: runs.stream(bench, s, updates),
-                    lambda s=limit, r=relay, b=batch: runs.raw(
-                        bench, "stream", socket=s, bytes=runs.BYTES, count=updates, relay=r, batch=b
-                    ),
-                    1e-3,
-                )
-            )  # fmt: skip
-    for way in WAYS:
-        found += way_figures(bench, way, trips, warm_up, updates)
-    found.append(
-        Figure(
-            "best effort, multicast", "raw multicast, send() each", "k/s", "per_s",
-            ">= 3", lambda x: x >= 3,
-            lambda: runs.best_effort(bench, "multicast", updates),
-            lambda: runs.raw(
-                bench, "stream",
-                socket="multicast", bytes=runs.BYTES, count=updates, relay=0, batch=0,
-            ),
-            1e-3, lossy=True,
-        )
-    )  # fmt: skip
-    return found + ways_beside_others(bench, earlier, updates)
-
-
-#: Ways from federate to federate, and their raw limits: of a round trip, and the most it may take
-#: of it; of a stream, how much is sent at once, and the least that 100 bytes and 5 KB are to reach.
-WAYS = {
-    "memory": (
-        (("tcp", 0.7), ("ring", None)),
-        (("tcp", 0, (None, None)), ("ring", 16384, (0.2, 0.7))),
-    ),
-    "direct": ((("tcp", 1.3),), (("tcp", 0, (None, 1)),)),
+LISTED: list[dict] = tomllib.loads(
+    Path(__file__).with_name("figures.toml").read_text(encoding="utf-8")
+)["figure"]
+#: What is taken of a run: unit, name and scale.
+TAKEN = {
+    "trips": ("us", "p50_us", 1.0),
+    "stream": ("k/s", "per_s", 1e-3),
+    "best_effort": ("k/s", "per_s", 1e-3),
 }
+NAMED = {100: "", 5000: ", 5 KB"}
 
 
-def way_figures(bench: Bench, way: str, trips: int, warm_up: int, updates: int) -> list[Figure]:
-    """Those of a way without rtiexec in between, beside what carries it."""
-    found = []
-    of_trips, of_streams = WAYS[way]
-    for large, (size, named) in enumerate(((runs.BYTES, ""), (5000, ", 5 KB"))):
-        for one_cpu in (True, False):
-            for limit, most in of_trips:
-                found.append(
-                    Figure(
-                        f"round trip, {way}{named}{', one CPU' if one_cpu else ''}",
-                        f"raw {limit}", "us", "p50_us",
-                        f"<= {most}" if most else "", most and (lambda x, m=most: x <= m),
-                        lambda b=size: runs.round_trip(bench, way, trips, warm_up, b),
-                        lambda s=limit, b=size: runs.raw(
-                            bench, "round-trip",
-                            socket=s, bytes=b, count=trips, warm_up=warm_up, relay=0,
-                        ),
-                        one_cpu=one_cpu,
-                    )
-                )  # fmt: skip
-        count = updates // 10 if large else updates
-        for limit, batch, leasts in of_streams:
-            least = leasts[large]
-            found.append(
-                Figure(
-                    f"updates, {way}{named}", f"raw {limit}, {'16 KB' if batch else 'send() each'}",
-                    "k/s", "per_s", f">= {least}" if least else "",
-                    least and (lambda x, m=least: x >= m),
-                    lambda b=size, n=count: runs.stream(bench, way, n, b),
-                    lambda s=limit, b=size, n=count, t=batch: runs.raw(
-                        bench, "stream", socket=s, bytes=b, count=n, relay=0, batch=t
-                    ),
-                    1e-3,
-                )
-            )  # fmt: skip
-    return found
+@dataclass(frozen=True)
+class Many:
+    """How many round trips, and updates, a run has."""
+
+    trips: int
+    updates: int
+
+    def options(self, does: str, size: int, receivers: int = 1) -> dict:
+        """What a run of so many bytes has of them."""
+        if does == "trips":
+            return {"count": self.trips, "warm_up": max(self.trips // 10, 100), "size": size}
+        updates = self.updates // (10 if size > runs.BYTES else 4 if receivers > 1 else 1)
+        return {"updates": updates, "size": size}
 
 
-def ways_beside_others(bench: Bench, earlier: Bench | None, updates: int) -> list[Figure]:
-    """Starling's ways beside each other, eight receivers beside one, and all beside an earlier
-    Starling's way through rtiexec, if there is one."""
-    found = []
+def figures(benches: dict[str, Bench], many: Many) -> list[Figure]:
+    """What is measured of those that there are: Starling as it is (""), and others by name."""
+    return [
+        _figure(benches, many, row, way, n, other, placed)
+        for row in LISTED
+        for way in row["ways"]
+        for n in range(len(row.get("bytes", [runs.BYTES])))
+        for placed in row.get("placed", [""])
+        for other in row["beside"]
+        if other.get("of", "") in benches
+    ]
 
-    def add(way: str, limit: str, least: float | None, beside: Bench, other: str, to: int = 1):
-        name = f"deliveries to {to}, {way}" if to > 1 else f"updates, {way}"
-        each = updates // 4 if to > 1 else updates
-        found.append(
-            Figure(
-                name, limit, "k/s", "per_s",
-                f">= {least}" if least else "", least and (lambda x: x >= least),
-                lambda: runs.stream(bench, way, each, receivers=to),
-                lambda: runs.stream(beside, other, updates), 1e-3,
-            )
-        )  # fmt: skip
 
-    for way, others, to_eight, of_earlier in (
-        ("memory", "unix", 4, 3), ("direct", "tcp", None, 2), ("unix", None, 3, 1.3)
-    ):  # fmt: skip
-        if others:
-            add(way, "through rtiexec", None, bench, others)
-        add(way, "to one", to_eight, bench, way, 8)
-        if earlier:
-            add(way, f"rtiexec of {earlier.name}", of_earlier, earlier, others or way)
-    return found
+def _figure(benches, many: Many, row: dict, way: str, n: int, other: dict, placed: str) -> Figure:
+    does, size = row["does"], row.get("bytes", [runs.BYTES])[n]
+    given = row.get("given", {})
+    unit, key, scale = TAKEN[does]
+    target = other.get("target", "")
+    options = many.options(does, size, given.get("receivers", 1))
+    beside = many.options(does, size)
+    if raw := other.get("raw", "").format(way=way):
+        called, run_raw = _raw(benches[""], does, raw, other, beside)
+    else:
+        of = benches[other.get("of", "")]
+        called = other.get("called") or f"rtiexec of {of.name}"
+
+        def run_raw() -> Awaitable[dict]:
+            return getattr(runs, does)(of, other["way"], **beside)
+
+    return Figure(
+        f"{row['name']}, {way}{NAMED[size]}{placed and ', ' + placed}", called, unit, key,
+        target[n] if isinstance(target, list) else target,
+        lambda: getattr(runs, does)(benches[""], way, **options, **given), run_raw, scale, placed,
+        lossy=does == "best_effort",
+    )  # fmt: skip
+
+
+def _raw(bench: Bench, does: str, socket: str, other: dict, options: dict) -> tuple[str, Callable]:
+    """What it is called, and what runs it: plain sockets, or memory."""
+    relay, batch = other.get("relay", 0), other.get("batch", 0)
+    given = {"socket": socket, "bytes": options["size"], "relay": relay}
+    if does == "trips":
+        what, sent = "round-trip", ""
+        given |= {"count": options["count"], "warm_up": options["warm_up"]}
+    else:
+        what, sent = "stream", ", 16 KB" if batch else ", send() each"
+        given |= {"count": options["updates"], "batch": batch}
+    called = f"raw relay{sent}, {socket}" if relay else f"raw {socket}{sent}"
+    return called, lambda: runs.raw(bench, what, **given)
 
 
 CROWDS = (2, 4, 8, 16)
@@ -139,10 +94,10 @@ PER_STEP = (0, 100)
 RAW_ROUND = "raw round"
 
 
-def time_figures(bench: Bench, trips: int, updates: int, socket: str = "unix") -> list[Figure]:
+def time_figures(bench: Bench, many: Many, socket: str = "unix") -> list[Figure]:
     """Those of time management: rounds of everybody's Time Advance Requests, grants of one federate
     that follows another, and messages in time-stamp order."""
-    warm_up = max(trips // 10, 100)
+    trips, updates, warm_up = many.trips, many.updates, max(many.trips // 10, 100)
 
     def relay() -> Awaitable[dict]:
         return runs.raw(
@@ -165,7 +120,7 @@ def time_figures(bench: Bench, trips: int, updates: int, socket: str = "unix") -
 
     found = [
         Figure(
-            round_of(2, 0), f"raw relay, {socket}", "us", "p50_us", "<= 1.5", lambda x: x <= 1.5,
+            round_of(2, 0), f"raw relay, {socket}", "us", "p50_us", "<= 1.5",
             of_all(2, 0), relay,
         )
     ]  # fmt: skip
@@ -174,20 +129,20 @@ def time_figures(bench: Bench, trips: int, updates: int, socket: str = "unix") -
             found.append(
                 Figure(
                     round_of(federates, messages), f"{RAW_ROUND} of {federates}, {socket}", "us",
-                    "p50_us", "", None, of_all(federates, messages), lambda n=federates: rounds(n),
+                    "p50_us", "", of_all(federates, messages), lambda n=federates: rounds(n),
                 )
             )  # fmt: skip
     found.append(
         Figure(
             "grant, one regulating, one constrained", f"raw relay, {socket}", "us", "p50_us",
-            "", None, lambda: of(1, 2, 0, trips, 1, 1), relay,
+            "", lambda: of(1, 2, 0, trips, 1, 1), relay,
         )
     )  # fmt: skip
     per_step = min(1000, updates)
     found.append(
         Figure(
             "updates in time-stamp order", "in receive order", "k/s", "messages_per_s",
-            ">= 0.5", lambda x: x >= 0.5,
+            ">= 0.5",
             lambda: of(1, 2, per_step, max(updates // per_step, 1), 1, 1),
             lambda: runs.stream(bench, socket, updates), 1e-3, key_raw="per_s",
         )
@@ -216,7 +171,7 @@ def per_federate(measured: list[Figure]) -> list[str]:
                 return [(a / n) / (b / 2) for a, b in zip(ours, of_two, strict=True)]
 
             ratios, raw = beside(many.ours, two.ours), beside(many.theirs, two.theirs)
-            met = "met" if statistics.median(ratios) <= 1.2 else "missed"
+            met = verdict(holds("<= 1.2", statistics.median(ratios)))
             lines.append(
                 f"{many.name}: per federate x {spread(ratios, '.2f')} of a round of 2 "
                 f"(target <= 1.2: {met}); plain ends x {spread(raw, '.2f')}"

@@ -75,7 +75,7 @@ async def serving(root: Path, programs: Path, logs: Path, run: Run) -> AsyncIter
             raise BenchError("STL-LIM-002", f"rtiexec has ended: {server.last_words()[0]}")
 
 
-def trips(told: dict) -> dict:
+def of_trips(told: dict) -> dict:
     """Figures of round trips, or of steps, in place of what each took."""
     us = np.sort(np.array(told.pop("us")))
     found = {f"p{p}_us": stats.percentile(us, p) for p in (50, 99)}
@@ -87,27 +87,20 @@ def rate(told: dict) -> dict:
     return told | {"per_s": (told["received"] - 1) / told["seconds"]}
 
 
-def lost(told: dict) -> float:
-    """The share of what was sent that did not come."""
-    return 1 - told["received"] / told["sent"]
-
-
 async def raw(bench: Bench, what: str, **options: object) -> dict:
     """One run of the raw sockets."""
     async with bench.group() as group:
         await group.start("raw", [str(bench.programs / "bench-raw"), what], **options)
         told = (await group.results())["raw"]
-    return trips(told) if "us" in told else rate(told)
+    return of_trips(told) if "us" in told else rate(told)
 
 
-async def round_trip(
-    bench: Bench, socket: str, count: int, warm_up: int, size: int = BYTES
-) -> dict:
+async def trips(bench: Bench, socket: str, count: int, warm_up: int, size: int = BYTES) -> dict:
     """Round trips between two federates."""
     async with bench.group(socket) as group:
         await group.start("pong", bench.federate("pong"), bytes=size)
         await group.start("ping", bench.federate("ping"), bytes=size, count=count, warm_up=warm_up)
-        return trips((await group.results())["ping"])
+        return of_trips((await group.results())["ping"])
 
 
 async def stream(
@@ -164,7 +157,7 @@ async def advance(
                 constrained=federates if constrained is None else constrained,
             )  # fmt: skip
         told = await group.results()
-    found = [trips(told[f"f{me}"]) for me in range(federates)]
+    found = [of_trips(told[f"f{me}"]) for me in range(federates)]
     return [
         one | {"per_s": steps / one["seconds"], "messages_per_s": one["messages"] / one["seconds"]}
         for one in found
