@@ -4,6 +4,7 @@
 # make demo                  runs a benchmark federation, shows the results
 # make test                  every test of the project but the long ones; CI=1 make test: these, too
 # make bench EARLIER=0d58f24  prints figures beside the raw limit of the same run, and an earlier commit
+#                            (keep-bench RUN=... for committing: the next run is compared with it)
 # make bench-time            the same of time management: rounds of advances, grants, time-stamp order
 # make bench-report           what hangs on what: every sweep as a chart, in one report (SCALE=0.2: a fifth of the time)
 # make bench-load | bench-stopped     176,000 updates/s for SECONDS=600; a receiver that is stopped among eight
@@ -218,7 +219,13 @@ EARLIER_DIR = $(abspath $(BUILD))/earlier/$(EARLIER)
 bench: setup-bench venv limits $(if $(EARLIER),earlier)
 	$(VENV)/bin/starling-bench limits --rti-root $(abspath $(BUILD)/stage) \
 	    --programs $(abspath $(BUILD)/limits) $(if $(EARLIER),--earlier $(EARLIER_DIR)) \
+	    $(addprefix --last ,$(wildcard docs/reports/bench/summary.json)) \
 	    --out $(BUILD)/bench/$(shell date +%Y%m%d-%H%M%S)
+
+# What a run has found is committed by `make keep-bench RUN=build/bench/DATE`; the next one is compared with it.
+.PHONY: keep-bench
+keep-bench: venv
+	$(VENV)/bin/python bench/keep_bench.py "$(RUN)" docs/reports/bench
 
 # The sources of a commit, what they install, and today's programs on that.
 earlier:

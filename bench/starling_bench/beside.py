@@ -9,7 +9,13 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from .estimates import Estimate, times
+
 _HOLDS = {"<=": operator.le, ">=": operator.ge}
+
+
+#: Percentiles that a run may tell of its times, beside the median.
+TAILS = {"p99_us": "p99", "p999_us": "p99.9"}
 
 
 @dataclass
@@ -32,6 +38,8 @@ class Figure:
     lost: list[tuple[float, float]] = field(default_factory=list)
     ours: list[float] = field(default_factory=list)
     theirs: list[float] = field(default_factory=list)
+    #: The other percentiles, by name, here and there.
+    tails: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
 
     def take(self, told: dict, told_raw: dict) -> dict:
         """Keeps what a round has found; the round's row."""
@@ -40,11 +48,21 @@ class Figure:
         if self.lossy:
             self.lost.append((lost(told), lost(told_raw)))
         ours, theirs = self.ours[-1], self.theirs[-1]
-        return {"figure": self.name, "unit": self.unit, "starling": ours, "limit": self.raw_name,
-                "raw": theirs, "ratio": ours / theirs}  # fmt: skip
+        row = {"figure": self.name, "unit": self.unit, "starling": ours, "limit": self.raw_name,
+               "raw": theirs, "ratio": ours / theirs}  # fmt: skip
+        for key, name in TAILS.items():
+            pair = told.get(key), told_raw.get(key)
+            if None not in pair:
+                self.tails.setdefault(name, []).append(pair)
+            row |= {f"starling_{name}": pair[0], f"raw_{name}": pair[1]}
+        return row
 
     def ratios(self) -> list[float]:
         return [a / b for a, b in zip(self.ours, self.theirs, strict=True)]
+
+    def ratio(self) -> Estimate:
+        """Over the rounds, with its interval."""
+        return times(self.ours, self.theirs)
 
     @property
     def met(self) -> bool | None:
@@ -75,18 +93,62 @@ def losses(measured: list[Figure]) -> list[str]:
     return lines
 
 
-def show(console: Console, measured: list[Figure], rounds: int) -> None:
-    """Medians with the whole range, and the ratio within each round."""
+def show(console: Console, measured: list[Figure], rounds: int, last: dict[tuple, str]) -> None:
+    """Medians with the whole range, the ratio within each round and the interval of its mean, and
+    what the last run had, by figure and limit. Then the tails of times."""
     table = Table(box=box.SIMPLE, title=f"100 bytes, {rounds} rounds: median [range]")
-    for column in ("figure", "unit", "Starling", "limit", "raw", "ratio", "target", ""):
-        left = column in ("figure", "unit", "limit")
+    columns = ["figure", "unit", "Starling", "limit", "raw", "ratio", "95 % of its mean", "target"]
+    for column in [*columns, "", *(["last"] if last else [])]:
+        left = column in ("figure", "unit", "limit", "last")
         table.add_column(column, justify="left" if left else "right")
     for f in measured:
+        before = [last.get((f.name, f.raw_name), "")] if last else []
         table.add_row(
             f.name, f.unit, spread(f.ours), f.raw_name, spread(f.theirs),
-            f"x {spread(f.ratios(), '.2f')}", f.target, verdict(f.met),
+            f"x {spread(f.ratios(), '.2f')}", within(f.ratio()), f.target, verdict(f.met), *before
         )  # fmt: skip
     console.print(table)
+    if any(f.tails for f in measured):
+        _show_tails(console, [f for f in measured if f.tails])
+
+
+def _show_tails(console: Console, measured: list[Figure]) -> None:
+    table = Table(box=box.SIMPLE, title="the slowest of them, each of its round: median [range]")
+    table.add_column("figure")
+    table.add_column("limit")
+    for name in TAILS.values():
+        for column in (f"{name}, us", "raw", "ratio", "95 %"):
+            table.add_column(column, justify="right")
+    for f in measured:
+        cells = []
+        for pairs in (f.tails.get(name) for name in TAILS.values()):
+            if not pairs:  # of so few that it says nothing
+                cells += [""] * 4
+                continue
+            ours, theirs = zip(*pairs, strict=True)
+            ratios = [a / b for a, b in pairs]
+            cells += [spread(ours), spread(theirs), f"x {statistics.median(ratios):.2f}",
+                      within(times(ours, theirs))]  # fmt: skip
+        table.add_row(f.name, f.raw_name, *cells)
+    console.print(table)
+
+
+def within(found: Estimate) -> str:
+    """An interval; "": there is none."""
+    return "" if found.low is None else f"{found.low:.2f} to {found.high:.2f}"
+
+
+def missed(measured: list[Figure]) -> list[str]:
+    """In plain words which targets are missed: a line for each, or one that says that none is."""
+    aimed = [f for f in measured if f.target]
+    lines = [
+        f"missed: {f.name} beside {f.raw_name}: x {statistics.median(f.ratios()):.2f}, to be "
+        f"{f.target}"
+        for f in aimed
+        if not f.met
+    ]
+    count = f"{len(aimed) - len(lines)} of {len(aimed)} targets are met"
+    return [*lines, count] if aimed else []
 
 
 def verdict(met: bool | None) -> str:

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import functools
+import io
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -84,3 +85,8 @@ def console_for() -> Console:
     console = Console(file=output, **_AS_IT_IS)
     # A log file has room: its tables are as wide as their columns need.
     return console if console.is_terminal else Console(file=output, width=_FILE_WIDTH, **_AS_IT_IS)
+
+
+def paper() -> Console:
+    """For a file: what is said is in its `file`, a StringIO."""
+    return Console(file=io.StringIO(), width=_FILE_WIDTH, **_AS_IT_IS)

@@ -118,6 +118,11 @@ def fit(
     return Fit(base, slopes, tuple(map(float, means)), covariance[inner, inner], freedom)
 
 
+def times(one: Sequence[float], other: Sequence[float]) -> Estimate:
+    """How many times the other the first is: the geometric mean of what it is round by round."""
+    return _factor(np.log(one) - np.log(other))
+
+
 def more(one: list[list[float]], other: list[list[float]]) -> Estimate | None:
     """By how many percent the first takes more than the second: samples of like tests, by round.
     None without any. Counts that repeat have an interval of no width."""
@@ -125,8 +130,15 @@ def more(one: list[list[float]], other: list[list[float]]) -> Estimate | None:
     if rounds == 0:
         return None
     logs = [np.log([own[:rounds] for own in side]).mean(axis=0) for side in (one, other)]
-    d = logs[0] - logs[1]
-    error = float(d.std(ddof=1) / np.sqrt(rounds)) if rounds > 1 else 0.0
-    found = _estimate(float(d.mean()), error, rounds - 1)
+    found = _factor(logs[0] - logs[1])
     ends = (found.value, found.low, found.high)
-    return Estimate(*(None if v is None else 100 * float(np.expm1(v)) for v in ends))
+    return Estimate(*(None if v is None else 100 * (v - 1) for v in ends))
+
+
+def _factor(logs: np.ndarray) -> Estimate:
+    """Of its logarithm in each round."""
+    rounds = len(logs)
+    error = float(logs.std(ddof=1) / np.sqrt(rounds)) if rounds > 1 else 0.0
+    found = _estimate(float(logs.mean()), error, rounds - 1)
+    ends = (found.value, found.low, found.high)
+    return Estimate(*(None if v is None else float(np.exp(v)) for v in ends))

@@ -2,6 +2,7 @@
 
 import asyncio
 import csv
+import json
 import os
 import random
 import subprocess
@@ -82,7 +83,7 @@ def test_raw(do, bench):
         common = {"socket": socket, "bytes": 100, "count": 1000}
         for relay in (0, 1):
             trips = do(runs.raw(bench, "round-trip", warm_up=10, relay=relay, **common))
-            assert list(trips) == ["p50_us", "p99_us", "mean_us"] and trips["p50_us"] > 0
+            assert list(trips) == ["p50_us", "p99_us", "p999_us", "mean_us"] and trips["p50_us"] > 0
         for relay, batch in ((0, 0), (1, 16384)):
             told = do(runs.raw(bench, "stream", relay=relay, batch=batch, **common))
             assert list(told) == ["received", "seconds", "per_s"] and told["received"] == 1000
@@ -106,9 +107,13 @@ def test_raw_datagrams(do, bench):
 
 
 def test_figures_of_round_trips_are_made_of_each():
-    """By nearest rank, of all of them whatever their order."""
-    told = runs.of_trips({"us": [float(n) for n in range(200, 0, -1)], "seconds": 3.0})
-    assert told == {"seconds": 3.0, "p50_us": 100.0, "p99_us": 198.0, "mean_us": 100.5}
+    """By nearest rank, of all of them whatever their order; of a percentile if ten are beyond."""
+    told = runs.of_trips({"us": [float(n) for n in range(10_000, 0, -1)], "seconds": 3.0})
+    assert told == {
+        "seconds": 3.0, "p50_us": 5000.0, "p99_us": 9900.0, "p999_us": 9990.0, "mean_us": 5000.5
+    }  # fmt: skip
+    few = runs.of_trips({"us": [1.0] * 1_000})
+    assert few["p99_us"] == 1.0 and few["p999_us"] is None
     assert runs.rate({"received": 101, "seconds": 2.0})["per_s"] == 50.0
 
 
@@ -196,7 +201,8 @@ def test_the_figures_of_time_management(bench, tmp_path):
 
 
 def test_the_table_of_figures_is_as_it_was(bench, tmp_path):
-    """By `starling-bench`, with the columns that earlier runs have."""
+    """By `starling-bench`, with the columns that earlier runs have and after these the tails; and
+    what is to be kept of a run, which the next is compared with."""
     command = [
         sys.executable, "-m", "starling_bench", STUDY.name, "--rti-root", os.environ["RTI_ROOT"],
         "--programs", os.environ["LIMITS"], "--out", str(tmp_path / "out"), "--rounds", "2",
@@ -207,10 +213,26 @@ def test_the_table_of_figures_is_as_it_was(bench, tmp_path):
     with (tmp_path / "out" / "limits.csv").open() as file:
         rows = list(csv.DictReader(file))
     columns = ["round", "figure", "unit", "starling", "limit", "raw", "ratio"]
+    columns += ["starling_p99", "raw_p99", "starling_p99.9", "raw_p99.9"]
     assert [list(row) for row in rows] == [columns] * 4
     assert {row["limit"] for row in rows} == {"raw tcp, send() each", "raw relay, 16 KB, unix"}
     for row in rows:
         ours, raw = float(row["starling"]), float(row["raw"])
         assert float(row["ratio"]) == pytest.approx(ours / raw)
+    kept = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert kept["machine"]["cpus"] > 0 and kept["only"] == "updates, unix" and kept["rounds"] == 2
+    by_limit = {one["limit"]: one for one in kept["figures"]}
+    one = by_limit["raw tcp, send() each"]
+    ratios = sorted(float(r["ratio"]) for r in rows if r["limit"] == one["limit"])
+    assert one["ratio"] == [pytest.approx(r, rel=1e-3) for r in (sum(ratios) / 2, *ratios)]
+    assert one["interval"][0] < one["ratio"][0] < one["interval"][1]
+    table = (tmp_path / "out" / "table.txt").read_text()
+    assert table.splitlines()[-1].endswith("of 1 targets are met")
+    shown = {line.rstrip() for line in said.stdout.splitlines()}
+    assert set(table.splitlines()) <= shown | {""}
+    next_one = [*command, "--last", str(tmp_path / "out" / "summary.json")]
+    next_one[next_one.index("--out") + 1] = str(tmp_path / "next")
+    told = subprocess.run(next_one, text=True, capture_output=True, check=True).stdout
+    assert f"last: commit {kept['commit']}" in told and f"x {one['ratio'][0]:.2f}" in told
     again = subprocess.run(command, text=True, capture_output=True)
     assert again.returncode == 2 and again.stderr.startswith("STL-OUT-002: there are results")

@@ -16,15 +16,18 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from ... import last_run
 from ...attempt import signals
-from ...beside import losses, show, spread
-from ...console import console_for, guarded
+from ...beside import TAILS, Figure, losses, missed, show, spread
+from ...console import console_for, guarded, paper
 from ...errors import OK, USAGE, BenchError
 from ...identity import Run
 from ...store import Store
 from ...study import Columns, Study
 from . import runs
 from .figures import Many, figures, per_federate, time_figures
+
+_TAILS = tuple(f"{of}_{name}" for name in TAILS.values() for of in ("starling", "raw"))
 
 
 class Limits(Study):
@@ -36,9 +39,9 @@ class Limits(Study):
     fom = "bench/foms/limits.xml"
     table = "limits.csv"
     columns = Columns(
-        ("round", "figure", "unit", "starling", "limit", "raw", "ratio"),
+        ("round", "figure", "unit", "starling", "limit", "raw", "ratio", *_TAILS),
         frozenset({"figure", "unit", "limit"}),
-        frozenset({"starling", "raw", "ratio"}),
+        frozenset({"starling", "raw", "ratio", *_TAILS}),
     )
 
 
@@ -53,7 +56,7 @@ def main(
     programs: Annotated[Path, typer.Option(help="Where limits-federate and bench-raw are.")],
     out: Annotated[Path, typer.Option(help="Directory for results, new or empty.")],
     rounds: Annotated[int, typer.Option(min=1, help="Repeats.")] = 9,
-    trips: Annotated[int, typer.Option(min=2, help="Round trips per repeat.")] = 5000,
+    trips: Annotated[int, typer.Option(min=2, help="Round trips per repeat.")] = 10_000,
     updates: Annotated[int, typer.Option(min=2, help="Updates per repeat.")] = 300_000,
     time: Annotated[
         bool, typer.Option("--time", help="The figures of time management instead.")
@@ -62,6 +65,9 @@ def main(
         Path | None, typer.Option(help="An earlier Starling: its stage/ and limits/, to be beside.")
     ] = None,
     only: Annotated[str, typer.Option(help="Only figures whose name contains this.")] = "",
+    last: Annotated[
+        Path | None, typer.Option(help="summary.json of another run, to be compared with.")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Of the moments of joining late.")] = None,
 ) -> int:
     """Prints Starling's figures beside the raw limit; fails if anything was lost."""
@@ -70,11 +76,13 @@ def main(
         if not program.exists():
             raise BenchError("STL-LIM-003", "missing", str(program), "make bench", USAGE)
     drawn = random.randrange(2**32) if seed is None else seed
-    given = {"rounds": rounds, "trips": trips, "updates": updates, "seed": drawn}
+    given = {"rounds": rounds, "trips": trips, "updates": updates, "seed": drawn, "only": only}
+    given |= {"time": time}
+    before = last_run.read(last) if last else None
     me = Run()
     try:
         store = Store.create(out, STUDY, {"id": me.id, **given})
-        return asyncio.run(_all(store, me, (rti_root, programs), earlier, only, time))
+        return asyncio.run(_all(store, me, (rti_root, programs), earlier, before))
     except asyncio.CancelledError:
         raise BenchError(
             "STL-RUN-004", "interrupted; the results so far are kept", str(out)
@@ -84,12 +92,13 @@ def main(
 
 
 async def _all(
-    store: Store, me: Run, own: tuple[Path, Path], earlier: Path | None, only: str, time: bool
+    store: Store, me: Run, own: tuple[Path, Path], earlier: Path | None, last: dict | None
 ) -> int:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     for sig in signals():
         loop.add_signal_handler(sig, task.cancel)
     console, run = console_for(), store.run
+    time, only = run["time"], run["only"]
     logs = store.directory / "logs"
     async with contextlib.AsyncExitStack() as stack:
         bench = await stack.enter_async_context(runs.serving(*own, logs, me))
@@ -107,14 +116,24 @@ async def _all(
                     told, told_raw = await f.run(), await f.run_raw()
                 store.keep({"round": n} | f.take(told, told_raw))
             console.print(f"round {n + 1} of {run['rounds']}", end="\r")
-        show(console, measured, run["rounds"])
-        for line in losses(measured) + per_federate(measured):
-            console.print(line)
+        kept = paper()
+        for to in (console, kept):
+            _tell(to, run, measured, last)
+        lines = (line.rstrip() for line in kept.file.getvalue().split("\n"))
+        store.write(last_run.TABLE, "\n".join(lines).strip("\n") + "\n")
+        store.write(last_run.SUMMARY, last_run.text(last_run.summary(run, measured)))
         if not only and not time:
             await _checks(console, store, bench)
     store.close()
     console.print(f"every run: {store.directory / STUDY.table}", soft_wrap=True)
     return OK
+
+
+def _tell(to: Console, run: dict, measured: list[Figure], last: dict | None) -> None:
+    show(to, measured, run["rounds"], last_run.told(last, measured) if last else {})
+    lines = [last_run.about(last, run["machine"])] if last else []
+    for line in lines + losses(measured) + per_federate(measured) + missed(measured):
+        to.print(line)
 
 
 async def _checks(console: Console, store: Store, bench: runs.Bench) -> None:
@@ -123,7 +142,7 @@ async def _checks(console: Console, store: Store, bench: runs.Bench) -> None:
         times.append((await runs.crowd(bench, 10, 1000))["seconds"])
         store.keep(
             {"round": n, "figure": "ten federates", "unit": "s", "starling": times[-1],
-             "limit": "", "raw": None, "ratio": None}
+             "limit": "", "raw": None, "ratio": None, **dict.fromkeys(_TAILS)}
         )  # fmt: skip
     met = "met" if statistics.median(times) < 10 else "missed"
     console.print(

@@ -78,8 +78,9 @@ async def serving(root: Path, programs: Path, logs: Path, run: Run) -> AsyncIter
 def of_trips(told: dict) -> dict:
     """Figures of round trips, or of steps, in place of what each took."""
     us = np.sort(np.array(told.pop("us")))
-    found = {f"p{p}_us": stats.percentile(us, p) for p in (50, 99)}
-    return told | found | {"mean_us": float(us.mean())}
+    tails = {"p99_us": 99, "p999_us": 99.9}
+    found = {name: stats.percentile_if_known(us, p) for name, p in tails.items()}
+    return told | {"p50_us": stats.percentile(us, 50), **found, "mean_us": float(us.mean())}
 
 
 def rate(told: dict) -> dict:
