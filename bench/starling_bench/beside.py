@@ -77,8 +77,8 @@ def holds(target: str, value: float) -> bool:
 
 
 def lost(told: dict) -> float:
-    """The share of what was sent that did not come."""
-    return 1 - told["received"] / told["sent"]
+    """The share of what was sent that did not come; of what says nothing of that: nothing."""
+    return 1 - told["received"] / told["sent"] if "sent" in told else 0.0
 
 
 def losses(measured: list[Figure]) -> list[str]:

@@ -341,15 +341,15 @@ def _signal(send: Callable[[int, int], None], pid: int, *signals: int) -> None:
 
 
 @contextlib.contextmanager
-def placed(pids: list[int], one_cpu: bool) -> Iterator[None]:
-    """Keeps these processes, and what this one starts meanwhile, on one CPU, if so."""
-    pids, every = [0, *pids], os.sched_getaffinity(0)
+def placed(cpus: dict[int, set[int]]) -> Iterator[None]:
+    """Keeps processes on these CPUs meanwhile; 0 is this one, and what it starts."""
+    every = os.sched_getaffinity(0)
     try:
-        for pid in pids:
-            os.sched_setaffinity(pid, {max(every)} if one_cpu else every)
+        for pid, its in cpus.items():
+            os.sched_setaffinity(pid, its)
         yield
     finally:
-        for pid in pids:
+        for pid in cpus:
             with contextlib.suppress(ProcessLookupError):
                 os.sched_setaffinity(pid, every)
 

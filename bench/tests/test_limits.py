@@ -1,6 +1,7 @@
 """The checks of `make bench` at small sizes, without judging times: nothing lost, no gap."""
 
 import asyncio
+import contextlib
 import csv
 import json
 import os
@@ -14,7 +15,7 @@ import pytest
 
 from starling_bench import beside, identity
 from starling_bench.errors import BenchError
-from starling_bench.studies.limits import STUDY, runs
+from starling_bench.studies.limits import STUDY, Many, figures, runs
 
 Do = Callable[[Coroutine], dict]
 
@@ -37,6 +38,33 @@ def bench(do: Do, tmp_path_factory: pytest.TempPathFactory) -> Iterator[runs.Ben
     do(serving.__aexit__(None, None, None))
     me.end()
     assert not me.temporary.exists()
+
+
+@pytest.mark.parametrize("socket", ["memory", "direct", "unix"])
+def test_round_trips_of_the_last_of_several(do, bench, socket):
+    """Beside as many plain ends; a trip is over when the last one has answered."""
+    told = do(runs.trips(bench, socket, 200, 10, receivers=3))
+    assert told["p50_us"] > 0 and told["received"] == told["sent"] == 200
+    for limit in {"memory": ("ring",), "direct": ("tcp",)}.get(socket, ("unix",)):
+        raw = do(runs.raw(bench, "fan-out", socket=limit, bytes=100, count=200, warm_up=10, ends=3))
+        assert raw["p50_us"] > 0
+
+
+def test_round_trips_of_best_effort_go_by_datagrams(do, bench):
+    """Hardly one is lost where the next is sent when the one before is back."""
+
+    def datagrams() -> int:
+        lines = [line.split() for line in Path("/proc/net/snmp").read_text().splitlines()]
+        head, values = [line for line in lines if line[0] == "Udp:"]
+        return int(values[head.index("InDatagrams")])
+
+    before = datagrams()
+    told = do(runs.trips(bench, "udp", 2_000, 10))
+    assert 1_900 <= told["received"] <= told["sent"] == 2_000
+    assert datagrams() - before >= 2 * told["received"]
+    before = datagrams()
+    do(runs.trips(bench, "direct", 2_000, 10))
+    assert datagrams() - before < 4_000
 
 
 @pytest.mark.parametrize("socket", ["unix", "tcp", "memory", "direct"])
@@ -71,11 +99,82 @@ def test_time_goes_on(do, bench, socket):
 def test_on_one_cpu(do, bench):
     server = bench.server.process.pid
     before = os.sched_getaffinity(0)
-    with bench.placed(one_cpu=True):
+    with bench.placed(runs.ONE_CPU):
         assert len(os.sched_getaffinity(0)) == 1
         assert len(os.sched_getaffinity(server)) == 1
         do(runs.trips(bench, "unix", 100, 10))
     assert os.sched_getaffinity(0) == before == os.sched_getaffinity(server)
+
+
+def test_on_different_cpus(do, bench):
+    """Each end on one of its own, of federates as of plain sockets; rtiexec, as the relay, on a
+    third, or with the first."""
+    every = sorted(os.sched_getaffinity(0))
+    if len(every) < 2:
+        pytest.skip("there is one CPU")
+    server = bench.server.process.pid
+    seen: dict[str, set[int]] = {}
+
+    async def look() -> None:
+        async with bench.group("memory") as group:
+            for me, role in enumerate(("ping", "pong")):
+                more = {"count": 100, "warm_up": 10} if role == "ping" else {}
+                one = await group.start(role, bench.federate(role), bench.at(me), bytes=100, **more)
+                seen[role] = os.sched_getaffinity(one.process.pid)
+            await group.results()
+
+    with bench.placed(runs.APART):
+        assert os.sched_getaffinity(server) == {every[2 % len(every)]}
+        assert sorted(os.sched_getaffinity(0)) == every
+        do(look())
+        assert do(runs.trips(bench, "direct", 100, 10))["p50_us"] > 0
+        command = [bench.programs / "bench-raw", "round-trip", "--socket", "tcp", "--bytes", "9"]
+        command += ["--count", "300000", "--relay", "1", "--cpus", ",".join(map(str, every[:2]))]
+        raw = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        places = set()
+        while raw.poll() is None and len(places) < 3:
+            children = Path(f"/proc/{raw.pid}/task/{raw.pid}/children").read_text().split()
+            with contextlib.suppress(ProcessLookupError):
+                places = {(n, *os.sched_getaffinity(int(pid)))
+                          for n, pid in enumerate([raw.pid, *children])}  # fmt: skip
+            places = places if all(len(p) == 2 for p in places) else set()
+        raw.kill()
+        raw.wait()
+        # Its relay parts first.
+        assert places == {(0, every[0]), (1, every[0]), (2, every[1])}
+    assert seen == {"ping": {every[0]}, "pong": {every[1]}}
+    assert bench.at(1).cpus is None and sorted(os.sched_getaffinity(server)) == every
+
+
+def test_every_target_is_the_one_that_was_asked_for(bench):
+    """Of the figures that are listed, by what they are beside."""
+    many = Many(100, 1000)
+    found = {(f.name, f.raw_name): f.target for f in figures({"": bench, "earlier": bench}, many)}
+    round_trips = {
+        "unix": ("raw relay, unix", "<= 1.3"), "tcp": ("raw relay, tcp", "<= 1.3"),
+        "memory": ("raw tcp", "<= 0.7"), "memory, 5 KB": ("raw tcp", "<= 0.7"),
+        "direct": ("raw tcp", "<= 1.3"), "udp": ("raw udp", "<= 1.4"),
+    }  # fmt: skip
+    for way, (limit, target) in round_trips.items():
+        for where in ("", ", one CPU", ", different CPUs"):
+            assert found[f"round trip, {way}{where}", limit] == target
+    before = f"rtiexec of {bench.name}"
+    assert {key: target for key, target in found.items() if not key[0].startswith("round trip,")
+            and target} == {
+        ("updates, unix", "raw tcp, send() each"): ">= 1",
+        ("updates, tcp", "raw tcp, send() each"): ">= 1",
+        ("updates, memory", "raw ring, 16 KB"): ">= 0.2",
+        ("updates, memory, 5 KB", "raw ring, 16 KB"): ">= 0.7",
+        ("updates, memory", before): ">= 3",
+        ("updates, direct", before): ">= 2",
+        ("updates, direct, 5 KB", "raw tcp, send() each"): ">= 1",
+        ("updates, unix", before): ">= 1.3",
+        ("best effort, multicast", "raw multicast, send() each"): ">= 3",
+        ("deliveries to 8, memory", "to one"): ">= 4",
+        ("deliveries to 8, unix", "to one"): ">= 3",
+        ("round trip of the last of 8, memory", "raw ring to 8"): "<= 1.3",
+        ("round trip of the last of 8, direct", "raw tcp to 8"): "<= 1.3",
+    }  # fmt: skip
 
 
 def test_raw(do, bench):
@@ -125,6 +224,9 @@ def test_figures_of_round_trips_are_made_of_each():
         "bench-raw round-trip --socket pigeon --bytes 8 --count 9",
         "bench-raw round --socket ring --bytes 8 --count 9",
         "bench-raw round --socket udp --bytes 8 --count 9",
+        "bench-raw fan-out --socket udp --bytes 8 --count 9",
+        "bench-raw fan-out --socket tcp --bytes 8 --count 9 --relay 1",
+        "bench-raw stream --socket unix --bytes 8 --count 9 --spaces a,b",
         "bench-raw round-trip --socket multicast --bytes 8 --count 9",
         "bench-raw stream --socket udp --bytes 8 --count 9 --relay 1",
         "bench-raw stream --socket udp --bytes 8 --count 9 --batch 65508",

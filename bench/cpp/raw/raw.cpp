@@ -5,15 +5,22 @@
 //   bench-raw stream --socket tcp|unix|udp|multicast|ring --bytes N --count N --relay 0|1
 //             --batch BYTES [--stamps 0|1]
 //   bench-raw round --socket tcp|unix --bytes N --warm-up N --count N --ends N
+//   bench-raw fan-out --socket tcp|unix|ring --bytes N --warm-up N --count N --ends N
 // round-trip: A -> (relay ->) B -> (relay ->) A, a process each; says what each took, in us.
 // stream: sender -> (relay ->) receiver; the sender calls send() once for each BYTES (0: for each
 // message), the receiver reads 64 KB and is timed from its first to its last byte. ring: shared
 // memory, without a relay. udp: datagrams of BYTES, without a relay; nobody waits for a receiver
 // that does not keep up, and it says what came of how many; multicast: the same to a group. round:
 // each end, a process each, sends one message to a relay and waits; the relay answers all when it
-// has one of each; the first end says what each round took.
+// has one of each; the first end says what each round took. fan-out: one sends a message to each of
+// the ends, which answer; says how long it was until the last answer.
+// --cpus: where the processes run, in turn: who measures, the other ends, the relay last. --spaces
+// A,B
+// --at ADDRESS: TCP links go from one network namespace to another, where that is the address.
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -27,6 +34,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <nlohmann/json.hpp>
 
 #include "clock.hpp"
@@ -43,6 +51,27 @@ using bench::Clock;
 int checked(int result, char const *what) {
     if (result < 0) throw std::runtime_error(std::string(what) + ": " + std::strerror(errno));
     return result;
+}
+
+// Where processes and links are, if that is asked for.
+std::vector<int> cpus;
+std::vector<std::string> spaces;
+std::string at = "127.0.0.1";
+
+// Keeps this process on the CPU of this number.
+void settle(std::size_t number) {
+    if (cpus.empty()) return;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpus[number % cpus.size()], &one);
+    checked(sched_setaffinity(0, sizeof one, &one), "sched_setaffinity");
+}
+
+// Sockets that are made from now on are of this namespace.
+void enter(std::string const &space) {
+    int const there = checked(open(space.c_str(), O_RDONLY | O_CLOEXEC), space.c_str());
+    checked(setns(there, CLONE_NEWNET), "setns");
+    close(there);
 }
 
 // After so long without a datagram there come no more; one that is waited for is lost.
@@ -98,7 +127,9 @@ struct Pair {
             checked(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "socketpair");
             return;
         }
-        int const listener = checked(bench::listenAt("127.0.0.1:0"), "listen");
+        if (!spaces.empty()) enter(spaces.back());
+        int const listener = checked(bench::listenAt(at + ":0"), "listen");
+        if (!spaces.empty()) enter(spaces.front());
         ends[0] = checked(bench::connectTo(bench::ownAddress(listener)), "connect");
         ends[1] = checked(accept(listener, nullptr, nullptr), "accept");
         close(listener);
@@ -209,15 +240,16 @@ void relay(int a, int b) {
     }
 }
 
-// Runs `work` in a process of its own, which ends with this one.
+// Runs `work` in a process of its own, which ends with this one; the first one is this.
 template <class Work>
-pid_t apart(std::vector<int> const &closed, Work work) {
+pid_t apart(std::size_t number, std::vector<int> const &closed, Work work) {
     pid_t const parent = getpid(), pid = checked(fork(), "fork");
     if (pid != 0) return pid;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
     for (int fd : closed) close(fd);
     try {
+        settle(number);
         work();
         _exit(0);
     } catch (std::exception const &e) {
@@ -253,8 +285,8 @@ void roundTrip(std::string const &socket, std::size_t bytes, std::size_t warmUp,
     Pair const left(socket), right(socket);
     int const a = left.ends[0], x = left.ends[1], y = right.ends[0], b = right.ends[1];
     int const other = relayed ? b : x;
-    if (relayed) apart({a, b}, [&] { relay(x, y); });
-    apart({a, y, relayed ? x : b}, [&] {
+    if (relayed) apart(2, {a, b}, [&] { relay(x, y); });
+    apart(1, {a, y, relayed ? x : b}, [&] {
         std::vector<char> message(bytes);
         for (std::size_t n = 0; n < warmUp + count; ++n) {
             if (!readAll(other, message.data(), bytes)) return;
@@ -272,7 +304,7 @@ void roundTrip(std::string const &socket, std::size_t bytes, std::size_t warmUp,
 
 void roundTripByRings(std::size_t bytes, std::size_t warmUp, std::size_t count, bool each) {
     ByteRing there, back;
-    apart({}, [&] {
+    apart(1, {}, [&] {
         std::vector<char> message(bytes);
         for (std::size_t n = 0; n < warmUp + count; ++n) {
             there.takeAll(message.data(), bytes);
@@ -310,9 +342,9 @@ void rounds(std::string const &socket, std::size_t bytes, std::size_t warmUp, st
         here.push_back(pair.ends[0]);
         there.push_back(pair.ends[1]);
     }
-    apart(here, [&] { answerRounds(there, bytes); });
+    apart(ends, here, [&] { answerRounds(there, bytes); });
     for (std::size_t i = 1; i < ends; ++i) {
-        apart(there, [&] {
+        apart(i, there, [&] {
             std::vector<char> message(bytes, 'x');
             for (std::size_t n = 0; n < warmUp + count; ++n) {
                 writeAll(here[i], message.data(), bytes);
@@ -335,6 +367,58 @@ void rounds(std::string const &socket, std::size_t bytes, std::size_t warmUp, st
             std::memcpy(message, &sent, sizeof sent);
         });
     for (int end : here) close(end);
+}
+
+// To all ends, and back from the last one.
+void fanOut(std::string const &socket, std::size_t bytes, std::size_t warmUp, std::size_t count,
+            std::size_t ends) {
+    std::vector<int> here, there;
+    for (std::size_t i = 0; i < ends; ++i) {
+        Pair const pair(socket);
+        here.push_back(pair.ends[0]);
+        there.push_back(pair.ends[1]);
+    }
+    for (std::size_t i = 0; i < ends; ++i) {
+        apart(i + 1, here, [&] {
+            std::vector<char> message(bytes);
+            for (std::size_t n = 0; n < warmUp + count; ++n) {
+                if (!readAll(there[i], message.data(), bytes)) return;
+                writeAll(there[i], message.data(), bytes);
+            }
+        });
+    }
+    for (int end : there) close(end);
+    trips(
+        bytes, warmUp, count, true,
+        [&](char const *message) {
+            for (int end : here) writeAll(end, message, bytes);
+        },
+        [&](char *message) {
+            for (int end : here)
+                if (!readAll(end, message, bytes)) throw std::runtime_error("an end has ended");
+        });
+    for (int end : here) close(end);
+}
+
+void fanOutByRings(std::size_t bytes, std::size_t warmUp, std::size_t count, std::size_t ends) {
+    std::deque<ByteRing> there(ends), back(ends);
+    for (std::size_t i = 0; i < ends; ++i) {
+        apart(i + 1, {}, [&] {
+            std::vector<char> message(bytes);
+            for (std::size_t n = 0; n < warmUp + count; ++n) {
+                there[i].takeAll(message.data(), bytes);
+                back[i].put(message.data(), bytes);
+            }
+        });
+    }
+    trips(
+        bytes, warmUp, count, true,
+        [&](char const *message) {
+            for (ByteRing &one : there) one.put(message, bytes);
+        },
+        [&](char *message) {
+            for (ByteRing &one : back) one.takeAll(message, bytes);
+        });
 }
 
 // In front of a message that goes one way: its number, and above it the time if that is asked for.
@@ -389,8 +473,8 @@ void stream(std::string const &socket, std::size_t bytes, std::size_t count, boo
             std::size_t batch, bool stamped) {
     Pair const left(socket), right(socket);
     int const from = left.ends[0], to = relayed ? right.ends[1] : left.ends[1];
-    if (relayed) apart({from, to}, [&] { relay(left.ends[1], right.ends[0]); });
-    apart({left.ends[1], right.ends[0], right.ends[1]}, [&] {
+    if (relayed) apart(2, {from, to}, [&] { relay(left.ends[1], right.ends[0]); });
+    apart(1, {left.ends[1], right.ends[0], right.ends[1]}, [&] {
         sendAll(bytes, count, batch, stamped,
                 [&](char const *some, std::size_t size) { writeAll(from, some, size); });
     });
@@ -408,7 +492,7 @@ void streamByDatagrams(std::string const &socket, std::size_t bytes, std::size_t
     Pair const pair(socket);
     int const from = pair.ends[0], to = pair.ends[1];
     setsockopt(to, SOL_SOCKET, SO_RCVTIMEO, &kSilence, sizeof kSilence);
-    apart({to}, [&] {
+    apart(1, {to}, [&] {
         sendAll(bytes, count, batch, stamped,
                 [&](char const *some, std::size_t size) { writeAll(from, some, size); });
     });
@@ -430,7 +514,7 @@ void streamByDatagrams(std::string const &socket, std::size_t bytes, std::size_t
 
 void streamByRing(std::size_t bytes, std::size_t count, std::size_t batch, bool stamped) {
     ByteRing ring;
-    apart({}, [&] {
+    apart(1, {}, [&] {
         sendAll(bytes, count, batch, stamped,
                 [&](char const *some, std::size_t size) { ring.put(some, size); });
     });
@@ -450,6 +534,9 @@ int main(int argc, char **argv) {
         one->add_option("--socket", socket)
             ->required()
             ->check(CLI::IsMember({"tcp", "unix", "udp", "multicast", "ring"}));
+        one->add_option("--cpus", cpus)->delimiter(',');
+        one->add_option("--spaces", spaces)->delimiter(',')->expected(2);
+        one->add_option("--at", at);
         one->add_option("--bytes", bytes)->required()->check(CLI::Range(8, 1 << 30));
         one->add_option("--count", count)->required()->check(CLI::Range(2, 1 << 30));
         one->add_option("--relay", relayed);
@@ -464,6 +551,9 @@ int main(int argc, char **argv) {
     CLI::App *const round = command("round", "messages of all ends, answered together");
     round->add_option("--warm-up", warmUp, "before those that are counted");
     round->add_option("--ends", ends)->check(CLI::Range(2, 1000));
+    CLI::App *const out = command("fan-out", "messages to all ends, and back");
+    out->add_option("--warm-up", warmUp, "before those that are counted");
+    out->add_option("--ends", ends)->check(CLI::Range(1, 1000));
     try {
         app.parse(argc, argv);
         bool const ring = socket == "ring", grouped = socket == "multicast",
@@ -471,10 +561,17 @@ int main(int argc, char **argv) {
         if ((ring || udp) && relayed) throw CLI::ValidationError("--relay", socket + " has none");
         if ((ring || udp) && *round)
             throw CLI::ValidationError("--socket", "a round has tcp or unix");
+        if (udp && *out) throw CLI::ValidationError("--socket", "a fan-out has tcp, unix or ring");
+        if (relayed && *out) throw CLI::ValidationError("--relay", "a fan-out has none");
+        if (!spaces.empty() && socket != "tcp")
+            throw CLI::ValidationError("--spaces", "these are of tcp");
         if (grouped && *trip) throw CLI::ValidationError("--socket", "a group does not answer");
         if (udp && std::max(bytes, batch) > kDatagramMax)
             throw CLI::ValidationError("--bytes, --batch", "a datagram has at most 65507 bytes");
-        if (*round) rounds(socket, bytes, warmUp, count, ends);
+        settle(0);
+        if (*out && ring) fanOutByRings(bytes, warmUp, count, ends);
+        else if (*out) fanOut(socket, bytes, warmUp, count, ends);
+        else if (*round) rounds(socket, bytes, warmUp, count, ends);
         else if (*trip && ring) roundTripByRings(bytes, warmUp, count, each);
         else if (*trip) roundTrip(socket, bytes, warmUp, count, relayed, each);
         else if (ring) streamByRing(bytes, count, batch, stamped);

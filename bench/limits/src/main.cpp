@@ -61,11 +61,13 @@ int main(int argc, char **argv) {
     CLI::App *one = role("pong", limits::pong);
     needs(one, "--bytes", given.bytes, sizeof(std::uint64_t));
     one->add_option("--best", given.best);
+    one->add_option("--me", given.me);
     one = role("ping", limits::ping);
     needs(one, "--bytes", given.bytes, sizeof(std::uint64_t));
     one->add_option("--best", given.best);
     needs(one, "--count", given.count, 1);
     needs(one, "--warm-up", given.warmUp);
+    one->add_option("--receivers", given.receivers)->check(CLI::Range(1, 1000));
     one = role("send", limits::send);
     streams(one, given);
     needs(one, "--updates", given.updates, 1);

@@ -112,7 +112,7 @@ async def _all(
         measured = [f for f in every if only in f.name]
         for n in range(run["rounds"]):
             for f in measured:
-                with bench.placed(f.placed == "one CPU"):
+                with bench.placed(f.placed):
                     told, told_raw = await f.run(), await f.run_raw()
                 store.keep({"round": n} | f.take(told, told_raw))
             console.print(f"round {n + 1} of {run['rounds']}", end="\r")

@@ -1,5 +1,6 @@
 """The figures: Starling's and the raw limit's."""
 
+import os
 import statistics
 import tomllib
 from collections.abc import Awaitable, Callable
@@ -32,7 +33,8 @@ class Many:
     def options(self, does: str, size: int, receivers: int = 1) -> dict:
         """What a run of so many bytes has of them."""
         if does == "trips":
-            return {"count": self.trips, "warm_up": max(self.trips // 10, 100), "size": size}
+            count = max(self.trips // (4 if receivers > 1 else 1), 2)
+            return {"count": count, "warm_up": max(count // 10, 100), "size": size}
         updates = self.updates // (10 if size > runs.BYTES else 4 if receivers > 1 else 1)
         return {"updates": updates, "size": size}
 
@@ -45,6 +47,7 @@ def figures(benches: dict[str, Bench], many: Many) -> list[Figure]:
         for way in row["ways"]
         for n in range(len(row.get("bytes", [runs.BYTES])))
         for placed in row.get("placed", [""])
+        if placed != runs.APART or len(os.sched_getaffinity(0)) > 1
         for other in row["beside"]
         if other.get("of", "") in benches
     ]
@@ -58,6 +61,7 @@ def _figure(benches, many: Many, row: dict, way: str, n: int, other: dict, place
     options = many.options(does, size, given.get("receivers", 1))
     beside = many.options(does, size)
     if raw := other.get("raw", "").format(way=way):
+        beside = options if "ends" in other else beside
         called, run_raw = _raw(benches[""], does, raw, other, beside)
     else:
         of = benches[other.get("of", "")]
@@ -70,7 +74,7 @@ def _figure(benches, many: Many, row: dict, way: str, n: int, other: dict, place
         f"{row['name']}, {way}{NAMED[size]}{placed and ', ' + placed}", called, unit, key,
         target[n] if isinstance(target, list) else target,
         lambda: getattr(runs, does)(benches[""], way, **options, **given), run_raw, scale, placed,
-        lossy=does == "best_effort",
+        lossy=way in runs.BEST,
     )  # fmt: skip
 
 
@@ -78,7 +82,10 @@ def _raw(bench: Bench, does: str, socket: str, other: dict, options: dict) -> tu
     """What it is called, and what runs it: plain sockets, or memory."""
     relay, batch = other.get("relay", 0), other.get("batch", 0)
     given = {"socket": socket, "bytes": options["size"], "relay": relay}
-    if does == "trips":
+    if ends := other.get("ends"):
+        what, sent = "fan-out", f" to {ends}"
+        given |= {"count": options["count"], "warm_up": options["warm_up"], "ends": ends}
+    elif does == "trips":
         what, sent = "round-trip", ""
         given |= {"count": options["count"], "warm_up": options["warm_up"]}
     else:

@@ -2,8 +2,9 @@
 
 import contextlib
 import json
+import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,14 +12,17 @@ import numpy as np
 
 from ... import stats
 from ...errors import BenchError
-from ...group import Group
+from ...group import HERE, At, Group
 from ...hosts import Running, placed
 from ...identity import Run
 from ...rti import Rti, Starling
 
 FOM = Path(__file__).resolve().parents[3] / "foms" / "limits.xml"
 BYTES = 100
-PEERS = ("direct", "multicast")
+PEERS = ("direct", "multicast", "udp")
+#: Where processes of a run are kept; else the scheduler has them where it likes.
+ONE_CPU, APART = "one CPU", "different CPUs"
+BEST = {"multicast": "multicast", "udp": "datagrams"}
 _PROGRAM = "limits"
 _SERVER = ["{root}/bin/starling", "rtiexec", "--listen", "127.0.0.1:0", "--log-level", "warning"]
 
@@ -33,17 +37,18 @@ class Bench:
     tcp: str
     _env: dict[str, str]
     name: str  # of which Starling
+    apart: tuple[int, ...] = ()  # the CPUs of a run's processes, in turn; none: as this process
 
     def group(self, socket: str = "unix") -> Group:
-        """Processes whose links are of this kind: "unix", "tcp", or "memory", "direct" or
-        "multicast": data goes from federate to federate, in shared memory, by TCP, or by TCP and
-        what is best effort by UDP, not by rtiexec."""
+        """Processes whose links are of this kind: "unix", "tcp", or "memory", "direct",
+        "multicast" or "udp": data goes from federate to federate, in shared memory, by TCP, or by
+        TCP and what is best effort by UDP, to a group or not, and not by rtiexec."""
         env = self._env | {
             "STARLING_CONNECT_ADDRESS": self.tcp,
             "STARLING_NET_UNIX": "false" if socket == "tcp" else "true",
             "STARLING_TRANSPORT_SHARED_MEMORY": "auto" if socket == "memory" else "off",
             "STARLING_TRANSPORT_PATH": "direct" if socket in PEERS else "forwarder",
-            "STARLING_TRANSPORT_BEST_EFFORT": "multicast" if socket == "multicast" else "auto",
+            "STARLING_TRANSPORT_BEST_EFFORT": BEST.get(socket, "auto"),
         }
         return Group(_PROGRAM, env, self.logs)
 
@@ -52,9 +57,23 @@ class Bench:
         program = str(self.programs / "limits-federate")
         return [program, role, "--fom", str(FOM), "--timeout", str(timeout_s)]
 
-    def placed(self, one_cpu: bool) -> contextlib.AbstractContextManager[None]:
-        """Keeps what is started meanwhile, and the rtiexec, on one CPU, if so."""
-        return placed([self.server.process.pid], one_cpu)
+    @contextlib.contextmanager
+    def placed(self, where: str) -> Iterator[None]:
+        """Keeps what is started meanwhile, and the rtiexec, on one CPU, or the two ends on CPUs of
+        their own and the rtiexec, as a raw relay, on a third, if there is one."""
+        every, server = sorted(os.sched_getaffinity(0)), self.server.process.pid
+        last = {every[-1]}
+        self.apart = tuple(every) if where == APART else ()
+        on = {ONE_CPU: {0: last, server: last}, APART: {server: {every[2 % len(every)]}}}
+        try:
+            with placed(on.get(where, {})):
+                yield
+        finally:
+            self.apart = ()
+
+    def at(self, number: int) -> At:
+        """Where a process of a run is."""
+        return At([self.apart[number % len(self.apart)]]) if self.apart else HERE
 
 
 @contextlib.asynccontextmanager
@@ -91,17 +110,30 @@ def rate(told: dict) -> dict:
 async def raw(bench: Bench, what: str, **options: object) -> dict:
     """One run of the raw sockets."""
     async with bench.group() as group:
+        if bench.apart:
+            options["cpus"] = ",".join(map(str, bench.apart))
         await group.start("raw", [str(bench.programs / "bench-raw"), what], **options)
         told = (await group.results())["raw"]
     return of_trips(told) if "us" in told else rate(told)
 
 
-async def trips(bench: Bench, socket: str, count: int, warm_up: int, size: int = BYTES) -> dict:
-    """Round trips between two federates."""
+async def trips(
+    bench: Bench, socket: str, count: int, warm_up: int, size: int = BYTES, receivers: int = 1
+) -> dict:
+    """Round trips from a federate to others, until the last one's answer is there; best effort by
+    datagrams."""
+    common = {"bytes": size, "best": int(socket in BEST)}
     async with bench.group(socket) as group:
-        await group.start("pong", bench.federate("pong"), bytes=size)
-        await group.start("ping", bench.federate("ping"), bytes=size, count=count, warm_up=warm_up)
-        return of_trips((await group.results())["ping"])
+        for me in range(receivers):
+            pong = bench.federate("pong")
+            await group.start(f"pong{me}", pong, bench.at(1 + me), me=me, **common)
+        await group.start(
+            "ping", bench.federate("ping"), bench.at(0),
+            count=count, warm_up=warm_up, receivers=receivers, **common,
+        )  # fmt: skip
+        told = (await group.results())["ping"]
+    came = {"sent": len(told["us"]) + told.get("lost", 0), "received": len(told["us"])}
+    return of_trips(told) | came
 
 
 async def stream(
