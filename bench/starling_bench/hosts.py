@@ -343,7 +343,7 @@ def _signal(send: Callable[[int, int], None], pid: int, *signals: int) -> None:
 @contextlib.contextmanager
 def placed(cpus: dict[int, set[int]]) -> Iterator[None]:
     """Keeps processes on these CPUs meanwhile; 0 is this one, and what it starts."""
-    every = os.sched_getaffinity(0)
+    before = {pid: os.sched_getaffinity(pid) for pid in cpus}
     try:
         for pid, its in cpus.items():
             os.sched_setaffinity(pid, its)
@@ -351,7 +351,7 @@ def placed(cpus: dict[int, set[int]]) -> Iterator[None]:
     finally:
         for pid in cpus:
             with contextlib.suppress(ProcessLookupError):
-                os.sched_setaffinity(pid, every)
+                os.sched_setaffinity(pid, before[pid])
 
 
 def listens(pid: int, port: int) -> bool:

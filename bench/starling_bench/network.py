@@ -170,6 +170,12 @@ def addressed(command: list[str], places: dict[str, Place]) -> list[str]:
     return [re.sub(r"\{host:([^{}]+)\}", address, part) for part in command]
 
 
+def none() -> str:
+    """Why this process can make no hosts of their own; "": it can."""
+    there = os.geteuid() == 0 and shutil.which("ip") and shutil.which("tc")
+    return "" if there else "hosts are network namespaces, which need root and iproute2"
+
+
 def check(used: list[Host], program: Path) -> None:
     """BenchError if this machine can't make such hosts. `program` is a program of the adapters."""
     if not used:

@@ -45,7 +45,7 @@ class System:
     bench: Bench
     fom: Path
     cpus: dict[str, int]
-    spaces: dict[str, Path]
+    places: dict[str, network.Place]  # of hosts, where there are several
     group: Group | None = None
     servers: list[Running] = field(default_factory=list)
     reach: dict[str, str] = field(default_factory=dict)  # settings by which it is found
@@ -54,7 +54,11 @@ class System:
         """Where a role runs: CPUs by their place among those that there are."""
         cpus = self.bench.cpus
         chosen = [cpus[self.cpus[role] % len(cpus)]] if role in self.cpus else None
-        return At(chosen, self.spaces.get(self.bench.hosts.get(role, SERVER)))
+        return At(chosen, self.place(role).space)
+
+    def place(self, role: str) -> network.Place:
+        """The host of a role."""
+        return self.places.get(self.bench.hosts.get(role, SERVER), network.HERE)
 
     async def status(self) -> dict:
         """What rtiexec shows of its only federation execution: `starling ps`."""
@@ -85,9 +89,10 @@ async def system(
     env |= {"STARLING_LOG_LEVEL": "warning"}
     word = bench.program.name.partition("-")[0]  # before what it says itself
     async with contextlib.AsyncExitStack() as stack:
-        spaces, address = await _hosts(stack, bench, word, link)
+        places = await _hosts(stack, bench, word, link)
+        address = places[SERVER].address if places else "127.0.0.1"
         group = await stack.enter_async_context(Group("starling", env, bench.logs))
-        made = System(bench, fom, cpus or {}, spaces)
+        made = System(bench, fom, cpus or {}, places)
         to = ""
         for name in ("rtiexec", *(["forwarder"] if forwarder else [])):
             # Federates find a Unix-domain link in the directory of the server that they connect to.
@@ -107,10 +112,10 @@ async def system(
 
 async def _hosts(
     stack: contextlib.AsyncExitStack, bench: Bench, word: str, link: dict | None
-) -> tuple[dict[str, Path], str]:
-    """Network namespaces by host, if there is a link, and rtiexec's address."""
+) -> dict[str, network.Place]:
+    """Network namespaces by host, if there is a link."""
     if link is None:
-        return {}, "127.0.0.1"
+        return {}
     rate = link.get("rate_mbit")
     rule = {key: value for key, value in link.items() if key != "rate_mbit"}
     names = dict.fromkeys([*bench.hosts.values(), SERVER])
@@ -123,7 +128,7 @@ async def _hosts(
     places = await stack.enter_async_context(made)
     for place in places.values() if rate else ():
         await network.hold(place.space.name, rate, _TBF_BURST)
-    return {name: place.space for name, place in places.items()}, places[SERVER].address
+    return places
 
 
 def cpu_s(processes: list[Running]) -> float:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from starling_bench import beside, identity
+from starling_bench import beside, identity, network, ways
 from starling_bench.errors import BenchError
-from starling_bench.studies.limits import STUDY, Many, figures, runs
+from starling_bench.studies.limits import STUDY, Many, figures, left_out, runs
 
 Do = Callable[[Coroutine], dict]
 
@@ -99,7 +99,7 @@ def test_time_goes_on(do, bench, socket):
 def test_on_one_cpu(do, bench):
     server = bench.server.process.pid
     before = os.sched_getaffinity(0)
-    with bench.placed(runs.ONE_CPU):
+    with bench.placed(ways.ONE_CPU):
         assert len(os.sched_getaffinity(0)) == 1
         assert len(os.sched_getaffinity(server)) == 1
         do(runs.trips(bench, "unix", 100, 10))
@@ -123,7 +123,7 @@ def test_on_different_cpus(do, bench):
                 seen[role] = os.sched_getaffinity(one.process.pid)
             await group.results()
 
-    with bench.placed(runs.APART):
+    with bench.placed(ways.APART):
         assert os.sched_getaffinity(server) == {every[2 % len(every)]}
         assert sorted(os.sched_getaffinity(0)) == every
         do(look())
@@ -146,6 +146,60 @@ def test_on_different_cpus(do, bench):
     assert bench.at(1).cpus is None and sorted(os.sched_getaffinity(server)) == every
 
 
+def test_what_passes_links_of_a_rate(do, bench):
+    """Payload, beside a plain stream between the same hosts: less than the link's rate by what
+    heads take, and no faster."""
+    if why := network.none():
+        pytest.skip(why)
+    common = {"seconds": 0.2, "size": 800, "rate_mbit": 20}
+    told, raw = do(runs.link(bench, **common)), do(runs.link(bench, raw="tcp", **common))
+    for one in (told, raw):
+        assert one["received"] == 625 and 0 < one["mbit_per_s"] < 20 * 1.5
+
+
+def test_registering_and_discovering(do, bench):
+    assert do(runs.register(bench, "unix", 50))["register_us"] > 0
+    assert do(runs.discover(bench, "unix", 50))["discover_us"] > 0
+
+
+def test_who_makes_no_hosts_is_told_what_is_not_measured(bench, monkeypatch):
+    found = figures({"": bench}, Many(100, 1000))
+    assert bool(network.none()) != any(f.name.startswith("payload on") for f in found)
+    monkeypatch.setattr(network.os, "geteuid", lambda: 1000)
+    few = figures({"": bench}, Many(100, 1000))
+    assert not any(f.name.startswith("payload on") for f in few)
+    assert left_out({"": bench}) == [
+        "not measured: what is beside an earlier Starling, which EARLIER=COMMIT names",
+        "not measured: what passes links of a rate: hosts are network namespaces, which need root "
+        "and iproute2",
+    ]
+
+
+def test_presets_are_beside_each_other_and_the_raw_limit(do, bench, tmp_path):
+    """Federates have the preset, and so has their rtiexec."""
+    me = identity.Run()
+    root, programs = (Path(os.environ[name]) for name in ("RTI_ROOT", "LIMITS"))
+    serving = runs.serving(root, programs, tmp_path / "logs", me, "fastest")
+    fastest = do(serving.__aenter__())
+    try:
+        assert do(runs.trips(fastest, "memory", 100, 10))["p50_us"] > 0
+        server = Path(f"/proc/{fastest.server.process.pid}/environ").read_bytes()
+        assert b"STARLING_PRESET=fastest" in server.split(b"\0")
+        with bench.placed(ways.ONE_CPU), fastest.placed(ways.ONE_CPU):
+            assert len(os.sched_getaffinity(fastest.server.process.pid)) == 1
+        assert os.sched_getaffinity(fastest.server.process.pid) == os.sched_getaffinity(0)
+    finally:
+        do(serving.__aexit__(None, None, None))
+        me.end()
+    both = dict.fromkeys(("", "compliant", "fastest"), bench)
+    found = {(f.name, f.raw_name): f.target for f in figures(both, Many(100, 1000))}
+    for of in ("compliant", "fastest"):
+        assert found[f"updates, memory, {of}", "raw ring, 16 KB"] == ""
+        assert found[f"round trip, memory, {of}", "raw tcp"] == ""
+    assert found["updates, memory, compliant", "fastest"] == ">= 0.9"
+    assert found["round trip, memory, compliant", "fastest"] == "<= 1.1"
+
+
 def test_every_target_is_the_one_that_was_asked_for(bench):
     """Of the figures that are listed, by what they are beside."""
     many = Many(100, 1000)
@@ -159,8 +213,14 @@ def test_every_target_is_the_one_that_was_asked_for(bench):
         for where in ("", ", one CPU", ", different CPUs"):
             assert found[f"round trip, {way}{where}", limit] == target
     before = f"rtiexec of {bench.name}"
+    of_links = {
+        (f"payload on {rate}, direct, {size}", "raw tcp, 16 KB"): ">= 0.9"
+        for rate in ("100 Mbit/s", "1 Gbit/s") for size in ("800 bytes", "5 KB")
+    }  # fmt: skip
     assert {key: target for key, target in found.items() if not key[0].startswith("round trip,")
-            and target} == {
+            and target} == (of_links if not network.none() else {}) | {
+        ("registering an instance, unix", before): "<= 1.15",
+        ("discovering an instance, unix", before): "<= 1.15",
         ("updates, unix", "raw tcp, send() each"): ">= 1",
         ("updates, tcp", "raw tcp, send() each"): ">= 1",
         ("updates, memory", "raw ring, 16 KB"): ">= 0.2",

@@ -16,7 +16,7 @@
 // the ends, which answer; says how long it was until the last answer.
 // --cpus: where the processes run, in turn: who measures, the other ends, the relay last. --spaces
 // A,B
-// --at ADDRESS: TCP links go from one network namespace to another, where that is the address.
+// --address ADDRESS: TCP links go from one network namespace to another, where that is the address.
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -536,7 +536,7 @@ int main(int argc, char **argv) {
             ->check(CLI::IsMember({"tcp", "unix", "udp", "multicast", "ring"}));
         one->add_option("--cpus", cpus)->delimiter(',');
         one->add_option("--spaces", spaces)->delimiter(',')->expected(2);
-        one->add_option("--at", at);
+        one->add_option("--address", at);
         one->add_option("--bytes", bytes)->required()->check(CLI::Range(8, 1 << 30));
         one->add_option("--count", count)->required()->check(CLI::Range(2, 1 << 30));
         one->add_option("--relay", relayed);

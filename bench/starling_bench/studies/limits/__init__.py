@@ -25,7 +25,7 @@ from ...identity import Run
 from ...store import Store
 from ...study import Columns, Study
 from . import runs
-from .figures import Many, figures, per_federate, time_figures
+from .figures import PRESETS, Many, figures, left_out, per_federate, time_figures
 
 _TAILS = tuple(f"{of}_{name}" for name in TAILS.values() for of in ("starling", "raw"))
 
@@ -107,18 +107,24 @@ async def _all(
             benches["earlier"] = await stack.enter_async_context(
                 runs.serving(earlier / "stage", earlier / "limits", logs / "earlier", me)
             )
+        for preset in () if time else PRESETS:
+            benches[preset] = await stack.enter_async_context(
+                runs.serving(*own, logs / preset, me, preset)
+            )
         many = Many(run["trips"], run["updates"])
         every = time_figures(bench, many) if time else figures(benches, many)
         measured = [f for f in every if only in f.name]
         for n in range(run["rounds"]):
             for f in measured:
-                with bench.placed(f.placed):
+                with contextlib.ExitStack() as kept:
+                    for one in benches.values():
+                        kept.enter_context(one.placed(f.placed))
                     told, told_raw = await f.run(), await f.run_raw()
                 store.keep({"round": n} | f.take(told, told_raw))
             console.print(f"round {n + 1} of {run['rounds']}", end="\r")
         kept = paper()
         for to in (console, kept):
-            _tell(to, run, measured, last)
+            _tell(to, run, measured, last, [] if time or only else left_out(benches))
         lines = (line.rstrip() for line in kept.file.getvalue().split("\n"))
         store.write(last_run.TABLE, "\n".join(lines).strip("\n") + "\n")
         store.write(last_run.SUMMARY, last_run.text(last_run.summary(run, measured)))
@@ -129,10 +135,12 @@ async def _all(
     return OK
 
 
-def _tell(to: Console, run: dict, measured: list[Figure], last: dict | None) -> None:
+def _tell(
+    to: Console, run: dict, measured: list[Figure], last: dict | None, more: list[str]
+) -> None:
     show(to, measured, run["rounds"], last_run.told(last, measured) if last else {})
     lines = [last_run.about(last, run["machine"])] if last else []
-    for line in lines + losses(measured) + per_federate(measured) + missed(measured):
+    for line in lines + losses(measured) + per_federate(measured) + more + missed(measured):
         to.print(line)
 
 

@@ -7,7 +7,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ... import network
 from ...beside import Figure, holds, spread, verdict
+from ...ways import APART, BEST
 from . import runs
 from .runs import Bench
 
@@ -19,8 +21,13 @@ TAKEN = {
     "trips": ("us", "p50_us", 1.0),
     "stream": ("k/s", "per_s", 1e-3),
     "best_effort": ("k/s", "per_s", 1e-3),
+    "register": ("us", "register_us", 1.0),
+    "discover": ("us", "discover_us", 1.0),
+    "link": ("Mbit/s", "mbit_per_s", 1.0),
 }
-NAMED = {100: "", 5000: ", 5 KB"}
+NAMED = {100: "", 800: "800 bytes", 5000: "5 KB"}
+INSTANCES = 10_000
+PRESETS = ("compliant", "fastest")
 
 
 @dataclass(frozen=True)
@@ -35,34 +42,49 @@ class Many:
         if does == "trips":
             count = max(self.trips // (4 if receivers > 1 else 1), 2)
             return {"count": count, "warm_up": max(count // 10, 100), "size": size}
+        if does in ("register", "discover"):
+            return {"instances": max(min(self.updates // 30, INSTANCES), 1)}
+        if does == "link":
+            return {"seconds": self.updates / 300_000, "size": size}
         updates = self.updates // (10 if size > runs.BYTES else 4 if receivers > 1 else 1)
         return {"updates": updates, "size": size}
 
 
 def figures(benches: dict[str, Bench], many: Many) -> list[Figure]:
     """What is measured of those that there are: Starling as it is (""), and others by name."""
+    hosts = not network.none()
     return [
         _figure(benches, many, row, way, n, other, placed)
         for row in LISTED
+        if row.get("of", "") in benches and (hosts or row["does"] != "link")
         for way in row["ways"]
         for n in range(len(row.get("bytes", [runs.BYTES])))
         for placed in row.get("placed", [""])
-        if placed != runs.APART or len(os.sched_getaffinity(0)) > 1
+        if placed != APART or len(os.sched_getaffinity(0)) > 1
         for other in row["beside"]
         if other.get("of", "") in benches
     ]
+
+
+def left_out(benches: dict[str, Bench]) -> list[str]:
+    """What is not measured, and why: a line each."""
+    earlier = "what is beside an earlier Starling, which EARLIER=COMMIT names"
+    of_links = (why := network.none()) and f"what passes links of a rate: {why}"
+    said = ("" if "earlier" in benches else earlier, of_links)
+    return [f"not measured: {one}" for one in said if one]
 
 
 def _figure(benches, many: Many, row: dict, way: str, n: int, other: dict, placed: str) -> Figure:
     does, size = row["does"], row.get("bytes", [runs.BYTES])[n]
     given = row.get("given", {})
     unit, key, scale = TAKEN[does]
+    mine = benches[row.get("of", "")]
     target = other.get("target", "")
     options = many.options(does, size, given.get("receivers", 1))
     beside = many.options(does, size)
     if raw := other.get("raw", "").format(way=way):
         beside = options if "ends" in other else beside
-        called, run_raw = _raw(benches[""], does, raw, other, beside)
+        called, run_raw = _raw(mine, does, raw, other, beside, given)
     else:
         of = benches[other.get("of", "")]
         called = other.get("called") or f"rtiexec of {of.name}"
@@ -70,29 +92,30 @@ def _figure(benches, many: Many, row: dict, way: str, n: int, other: dict, place
         def run_raw() -> Awaitable[dict]:
             return getattr(runs, does)(of, other["way"], **beside)
 
+    name = ", ".join(filter(None, (row["name"], way, NAMED[size], row.get("of"), placed)))
     return Figure(
-        f"{row['name']}, {way}{NAMED[size]}{placed and ', ' + placed}", called, unit, key,
+        name, called, unit, key,
         target[n] if isinstance(target, list) else target,
-        lambda: getattr(runs, does)(benches[""], way, **options, **given), run_raw, scale, placed,
-        lossy=way in runs.BEST,
+        lambda: getattr(runs, does)(mine, way, **options, **given), run_raw, scale, placed,
+        lossy=way in BEST,
     )  # fmt: skip
 
 
-def _raw(bench: Bench, does: str, socket: str, other: dict, options: dict) -> tuple[str, Callable]:
+def _raw(bench: Bench, does: str, socket: str, other: dict, options: dict, given: dict) -> tuple:
     """What it is called, and what runs it: plain sockets, or memory."""
-    relay, batch = other.get("relay", 0), other.get("batch", 0)
-    given = {"socket": socket, "bytes": options["size"], "relay": relay}
-    if ends := other.get("ends"):
-        what, sent = "fan-out", f" to {ends}"
-        given |= {"count": options["count"], "warm_up": options["warm_up"], "ends": ends}
-    elif does == "trips":
-        what, sent = "round-trip", ""
-        given |= {"count": options["count"], "warm_up": options["warm_up"]}
+    if does == "link":
+        return f"raw {socket}, 16 KB", lambda: runs.link(bench, **options, **given, raw=socket)
+    relay, batch, ends = (other.get(key, 0) for key in ("relay", "batch", "ends"))
+    sent = {"socket": socket, "bytes": options["size"], "relay": relay}
+    if does == "trips":
+        what, how = ("fan-out", f" to {ends}") if ends else ("round-trip", "")
+        sent |= {key: options[key] for key in ("count", "warm_up")}
+        sent |= {"ends": ends} if ends else {}
     else:
-        what, sent = "stream", ", 16 KB" if batch else ", send() each"
-        given |= {"count": options["updates"], "batch": batch}
-    called = f"raw relay{sent}, {socket}" if relay else f"raw {socket}{sent}"
-    return called, lambda: runs.raw(bench, what, **given)
+        what, how = "stream", ", 16 KB" if batch else ", send() each"
+        sent |= {"count": options["updates"], "batch": batch}
+    called = f"raw relay{how}, {socket}" if relay else f"raw {socket}{how}"
+    return called, lambda: runs.raw(bench, what, **sent)
 
 
 CROWDS = (2, 4, 8, 16)

@@ -2,96 +2,30 @@
 
 import contextlib
 import json
-import os
 import time
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from ... import stats
+from ... import stats, systems, ways
 from ...errors import BenchError
-from ...group import HERE, At, Group
-from ...hosts import Running, placed
 from ...identity import Run
-from ...rti import Rti, Starling
+from ...ways import BEST
+from ...ways import Served as Bench
 
 FOM = Path(__file__).resolve().parents[3] / "foms" / "limits.xml"
-BYTES = 100
-PEERS = ("direct", "multicast", "udp")
-#: Where processes of a run are kept; else the scheduler has them where it likes.
-ONE_CPU, APART = "one CPU", "different CPUs"
-BEST = {"multicast": "multicast", "udp": "datagrams"}
-_PROGRAM = "limits"
-_SERVER = ["{root}/bin/starling", "rtiexec", "--listen", "127.0.0.1:0", "--log-level", "warning"]
+BYTES, BATCH = 100, 16384
+#: Of a link's rate, in a second; its hosts by a federate's role, else that of rtiexec.
+_MBIT = 125_000
+_HOSTS = {"consume": "receiver"}
 
 
-@dataclass
-class Bench:
-    """Programs, and an rtiexec that nobody else uses, reached over either kind of link."""
-
-    programs: Path
-    logs: Path
-    server: Running
-    tcp: str
-    _env: dict[str, str]
-    name: str  # of which Starling
-    apart: tuple[int, ...] = ()  # the CPUs of a run's processes, in turn; none: as this process
-
-    def group(self, socket: str = "unix") -> Group:
-        """Processes whose links are of this kind: "unix", "tcp", or "memory", "direct",
-        "multicast" or "udp": data goes from federate to federate, in shared memory, by TCP, or by
-        TCP and what is best effort by UDP, to a group or not, and not by rtiexec."""
-        env = self._env | {
-            "STARLING_CONNECT_ADDRESS": self.tcp,
-            "STARLING_NET_UNIX": "false" if socket == "tcp" else "true",
-            "STARLING_TRANSPORT_SHARED_MEMORY": "auto" if socket == "memory" else "off",
-            "STARLING_TRANSPORT_PATH": "direct" if socket in PEERS else "forwarder",
-            "STARLING_TRANSPORT_BEST_EFFORT": BEST.get(socket, "auto"),
-        }
-        return Group(_PROGRAM, env, self.logs)
-
-    def federate(self, role: str, timeout_s: int = 300) -> list[str]:
-        """The command of a federate."""
-        program = str(self.programs / "limits-federate")
-        return [program, role, "--fom", str(FOM), "--timeout", str(timeout_s)]
-
-    @contextlib.contextmanager
-    def placed(self, where: str) -> Iterator[None]:
-        """Keeps what is started meanwhile, and the rtiexec, on one CPU, or the two ends on CPUs of
-        their own and the rtiexec, as a raw relay, on a third, if there is one."""
-        every, server = sorted(os.sched_getaffinity(0)), self.server.process.pid
-        last = {every[-1]}
-        self.apart = tuple(every) if where == APART else ()
-        on = {ONE_CPU: {0: last, server: last}, APART: {server: {every[2 % len(every)]}}}
-        try:
-            with placed(on.get(where, {})):
-                yield
-        finally:
-            self.apart = ()
-
-    def at(self, number: int) -> At:
-        """Where a process of a run is."""
-        return At([self.apart[number % len(self.apart)]]) if self.apart else HERE
-
-
-@contextlib.asynccontextmanager
-async def serving(root: Path, programs: Path, logs: Path, run: Run) -> AsyncIterator[Bench]:
-    """Runs an rtiexec; it is gone afterwards."""
-    logs.mkdir(parents=True, exist_ok=True)
-    prepared = Starling().prepare(Rti(server=_SERVER), root.resolve(), run)
-    env = prepared.env
-    keep = ("STARLING_NET_RUN_DIR",)
-    env = {k: v for k, v in env.items() if not k.startswith("STARLING_") or k in keep}
-    # Which way data takes is the federates' choice.
-    ways = {"STARLING_TRANSPORT_SHARED_MEMORY": "auto", "STARLING_TRANSPORT_PATH": "direct"}
-    async with Group("starling", env | ways, logs) as group:
-        server, ready = await group.serve("rtiexec", prepared.server, run_dir=env[keep[0]])
-        tcp = next(at for at in ready if not at.startswith("unix:"))
-        yield Bench(programs.resolve(), logs, server, tcp, env, programs.parent.name)
-        if server.returncode is not None:
-            raise BenchError("STL-LIM-002", f"rtiexec has ended: {server.last_words()[0]}")
+def serving(
+    root: Path, programs: Path, logs: Path, run: Run, preset: str = ""
+) -> contextlib.AbstractAsyncContextManager[Bench]:
+    """An rtiexec; it is gone afterwards. With a preset, which its federates have, too."""
+    name = preset or programs.parent.name
+    return ways.serving(root, programs / "limits-federate", FOM, logs, run, name, preset)
 
 
 def of_trips(told: dict) -> dict:
@@ -155,6 +89,53 @@ async def stream(
         (rate(told[f"receive{me}"]) for me in range(receivers)), key=lambda one: one["per_s"]
     )
     return slowest | {"per_s": slowest["per_s"] * receivers}
+
+
+async def register(bench: Bench, socket: str, instances: int) -> dict:
+    """Object instances that one federate registers and another discovers: of each, until the call
+    returns."""
+    common = {"bytes": BYTES, "instances": instances}
+    async with bench.group(socket) as group:
+        await group.start("consume", bench.federate("consume"), me=0, **common)
+        produce = bench.federate("produce")
+        await group.start("produce", produce, updates=1, ms=0, receivers=1, **common)
+        return (await group.results())["produce"]
+
+
+async def discover(bench: Bench, socket: str, instances: int) -> dict:
+    """Object instances that are there, for who subscribes: of each, until the last is known."""
+    async with bench.group(socket) as group:
+        there = await group.start("bystand", bench.federate("bystand"), me=0, instances=instances)
+        await there.process.stdout.readline()
+        newcomer = await group.start("join", bench.federate("join"), instances=instances, laps=3)
+        # Who stands by leaves when its input ends, and not before.
+        told = await newcomer.process.stdout.readline()
+        await group.results()
+    return {"discover_us": json.loads(told)["discover"]["p50_us"] / instances}
+
+
+async def link(
+    bench: Bench, way: str = "direct", *, seconds: float, size: int, rate_mbit: float, raw: str = ""
+) -> dict:
+    """As many updates as a link of a rate takes in that time, from one host to another; or a plain
+    stream by the same."""
+    count = max(round(rate_mbit * _MBIT * seconds / size), 20)
+    hosts = systems.Bench(bench.root, bench.program, bench.logs, bench.run, _HOSTS, 300)
+    settings = {"net.unix": "false", "transport.shared_memory": "off", "transport.path": way}
+    async with systems.system(hosts, settings, FOM, link={"rate_mbit": rate_mbit}) as it:
+        if raw:
+            ends = ",".join(str(it.place(role).space) for role in ("produce", "consume"))
+            await it.group.start(
+                "raw", [str(bench.programs / "bench-raw"), "stream"], socket=raw, bytes=size,
+                count=count, batch=BATCH, spaces=ends, address=it.place("consume").address,
+            )  # fmt: skip
+        else:
+            common = {"bytes": size, "instances": 1}
+            await it.start("consume", me=0, **common)
+            await it.start("produce", updates=count, ms=0, receivers=1, **common)
+        told = await it.group.results()
+    found = rate(told["raw" if raw else "consume0"])
+    return found | {"mbit_per_s": found["per_s"] * size * 8e-6}
 
 
 async def best_effort(bench: Bench, socket: str, updates: int, size: int = BYTES) -> dict:
