@@ -101,6 +101,10 @@ CASES[IN_TIME_ORDER] = (
 # By datagrams to rtiexec and on to each receiver, the sender at full speed.
 BEST_EFFORT = "best effort by UDP, 1 x 100 bytes to 5"
 CASES[BEST_EFFORT] = ((), 5, {"rtiexec": 1100})
+# An object instance that one federate registers and another discovers, and all that is until it is
+# deleted as its federate resigns; the two go through rtiexec.
+INSTANCE = "an instance registered, discovered and deleted"
+CASES[INSTANCE] = ((), 1, {"send": 6300, "rtiexec": 19500, "receive": 8400})
 # Rounds of as many federates, all of which regulate and are constrained, without messages: at
 # rtiexec, per federate. It takes more where it reads one request at a time than where several have
 # come.
@@ -218,6 +222,13 @@ def count(
                     start(False, "consume", "--me", str(n), *all_of) for n in range(receivers)
                 ]
                 federates.append(start(False, "produce", *all_of, *to))
+            elif case == INSTANCE:
+                all_of = ("--instances", str(updates))
+                to = ("--receivers", "1", "--updates", "1", "--ms", "0")
+                federates = [
+                    start(role == "receive", "consume", "--me", "0", *all_of),
+                    start(role == "send", "produce", *all_of, *to),
+                ]
             elif role == "pong":
                 trips = ("--count", str(updates), "--warm-up", "0")
                 federates = [start(True, "pong"), start(False, "ping", *trips)]
@@ -321,7 +332,9 @@ def rows(given: argparse.Namespace) -> Iterator[Row]:
         yield Row(f"core without the MOM: {what}", bound, partial(one, core, what, "off"))
     for case, (_, _, bounds) in CASES.items():
         for role, bound in bounds.items():
-            yield Row(f"{case}: {role}", bound, partial(one, count, case, role))
+            counted = partial(one, count, case, role)
+            per = "instance" if case == INSTANCE else "update"
+            yield Row(f"{case}: {role}", bound, counted, f"instructions per {per}")
     for way, bounds in FURTHER_BOUNDS.items():
         for role, bound in bounds.items():
             yield Row(f"{way}{FURTHER}: {role}", bound, partial(further, way, role))
