@@ -322,13 +322,8 @@ fn waits_once(by_rtiexec: &[(&str, &str)], settings: &str, way: &str, grace_ms: 
         match sort(call) {
             Sort::Mark if marks * STEP * BYTES > QUEUE => break,
             Sort::Mark => marks += 1,
-            // That no other call waits is seen where none has to.
-            Sort::Waits if call.contains("poll(") || call.contains("sleep(") => {
-                // Who asks for no time only looks.
-                if timeout_ns(call) != Some(0) {
-                    waits.push((marks, call));
-                }
-            }
+            // Who asks for no time only looks. That no other call waits is seen where none has to.
+            Sort::Waits if asks_for_time(call) => waits.push((marks, call)),
             _ => {}
         }
     }
@@ -349,6 +344,10 @@ fn waits_once(by_rtiexec: &[(&str, &str)], settings: &str, way: &str, grace_ms: 
     all.signal("-CONT");
     all.watched.says("sent");
     all.receiver.until("on", 5);
+}
+
+fn asks_for_time(call: &str) -> bool {
+    (call.contains("poll(") || call.contains("sleep(")) && timeout_ns(call) != Some(0)
 }
 
 /// How long it waits at most.
