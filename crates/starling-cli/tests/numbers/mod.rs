@@ -64,6 +64,15 @@ pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
             let best_effort = starling::Transportation::BestEffort;
             rti.request_interaction_transportation_type_change(class, best_effort)
                 .map_err(fault)?;
+            // What is sent reliably until then may be overtaken.
+            while !heard.try_iter().any(|c| {
+                matches!(
+                    c,
+                    Callback::ConfirmInteractionTransportationTypeChange { .. }
+                )
+            }) {
+                rti.evoke_callback(0.1).map_err(fault)?;
+            }
         }
     }
     if is_receiver(&role) {
