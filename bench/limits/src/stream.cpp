@@ -43,8 +43,9 @@ public:
         handles_ = handles;
         bytes_.assign(size, 'x');
         anew_ = anew;
+        places_.clear();
         for (Handle const &handle : handles)
-            map_[handle];
+            places_.push_back(&map_[handle]);
     }
     Map const &numbered(std::uint64_t number) {
         std::memcpy(bytes_.data(), &number, sizeof number);
@@ -53,8 +54,8 @@ public:
             for (Handle const &handle : handles_)
                 map_[handle] = VariableLengthData(bytes_.data(), bytes_.size());
         } else {
-            for (auto &value : map_)
-                value.second.setDataPointer(bytes_.data(), bytes_.size());
+            for (VariableLengthData *place : places_)
+                place->setDataPointer(bytes_.data(), bytes_.size());
         }
         return map_;
     }
@@ -63,6 +64,7 @@ private:
     std::vector<Handle> handles_;
     std::vector<char> bytes_;
     Map map_;
+    std::vector<VariableLengthData *> places_; // in the map, while it is not made anew
     bool anew_ = false;
 };
 
