@@ -196,6 +196,20 @@ fn who_may_have_few_descriptors_is_served_by_rtiexec() {
     assert!(shown.iter().all(many), "{shown:?}");
 }
 
+/// The system would end a process that makes a file beyond the limit, memory to share too.
+#[test]
+fn who_may_have_small_files_only_is_served_by_rtiexec() {
+    let rtiexec = start();
+    let sender = Federate::start(&rtiexec, "sender", "sender", "");
+    let by = ["sh", "-c", "ulimit -f 100; exec \"$0\" \"$@\""];
+    let few = Federate::start_by(&by, &rtiexec, "receiver", "few", "");
+    few.hears(&[&sender]);
+    until("the reason is shown", || {
+        rtiexec.path("sender", "few").contains("ulimit -f")
+    });
+    few.hears(&[&sender]);
+}
+
 /// An rtiexec that may have only a few descriptors keeps some for those that join.
 #[test]
 fn an_rtiexec_that_may_have_few_descriptors_serves_all() {

@@ -99,7 +99,14 @@ impl Own {
         let file = rustix::fs::memfd_create(NAME, flags | MemfdFlags::NOEXEC_SEAL)
             .or_else(|_| rustix::fs::memfd_create(NAME, flags))?;
         let file = beyond_standard(file)?;
-        rustix::fs::ftruncate(&file, (HEAD + records) as u64)?;
+        let bytes = (HEAD + records) as u64;
+        // Beyond the limit the system refuses, and ends the process that asked (SIGXFSZ).
+        let most = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+        if most.is_some_and(|most| bytes > most) {
+            let why = "the limit on the size of files (ulimit -f) is below transport.ring_bytes";
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+        }
+        rustix::fs::ftruncate(&file, bytes)?;
         let mapping = Mapping::new(&file, records, ProtFlags::READ | ProtFlags::WRITE)?;
         // From here on no mapping, nor descriptor, but this mapping writes; and a reader's pages
         // can't be cut off.

@@ -10,7 +10,7 @@
 
 use crate::listening;
 use crate::server::Server;
-use crate::trunk::BY_A_FORWARDER;
+use crate::trunk::{BY_A_FORWARDER, Channel};
 use crate::ways::each;
 use mio::Token;
 use starling_core::PeerId;
@@ -189,15 +189,14 @@ impl Server {
         let Some(connection) = self.connections.get_mut(n) else {
             return;
         };
-        if let Some(channel) = &mut connection.channel {
-            channel.forget_lost();
-        }
+        let by_channel = connection.channel.as_mut().map_or(0, Channel::forget_lost);
         self.end_session(n);
         let Some(connection) = self.connections.get_mut(n) else {
             return;
         };
         connection.dropped_told = 0;
-        let BestEffort { lost, .. } = std::mem::take(&mut connection.best_effort);
+        let best_effort = std::mem::take(&mut connection.best_effort);
+        let lost = best_effort.lost.saturating_add(by_channel);
         if lost > 0 {
             let name = connection.name();
             info!("{name}: {lost} message(s) of its best-effort data were lost on the way here");

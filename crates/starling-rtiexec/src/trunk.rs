@@ -89,9 +89,11 @@ impl Channel {
         self.lane.lost() - self.lost_before
     }
 
-    /// Its membership ends.
-    pub fn forget_lost(&mut self) {
+    /// Its membership ends; how many were lost in it.
+    pub fn forget_lost(&mut self) -> u64 {
+        let lost = self.lost();
         self.lost_before = self.lane.lost();
+        lost
     }
 
     pub fn has_room(&self) -> bool {
