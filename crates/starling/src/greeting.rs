@@ -134,12 +134,11 @@ pub(crate) fn listen(
             (Endpoint::Tcp { host, port }, told)
         }
         None => {
-            let own = stream.local_address().ok().map(|a| a.ip());
-            let own = own.filter(|ip| !ip.is_loopback());
-            let host = match own {
-                Some(ip) => ip.to_string(),
+            let host = match stream.local_address().ok().map(|a| a.ip()) {
+                Some(ip) if here || !ip.is_loopback() => ip.to_string(),
+                Some(IpAddr::V6(_)) => "::".into(),
                 None if here => "127.0.0.1".into(),
-                None => "0.0.0.0".into(),
+                _ => "0.0.0.0".into(),
             };
             (Endpoint::Tcp { host, port: 0 }, String::new())
         }

@@ -5,11 +5,12 @@ use super::sharing::{Member, join, subscribe};
 use super::*;
 use crate::datagrams::Wanted;
 use crate::direct::{Change, Direct, Way};
+use crate::greeting::listen;
 use crate::group::Groups;
 use crate::peers::{Introduced, Peers};
 use starling_core::message::{After, Data, DataBody, LogIndex, Payload, RequestNumber};
 use starling_core::{FederateHandle, NAME_BYTES_MAX, Transportation, ValuesBuf};
-use starling_net::{Bundling, Fill, Link, Quality, Stream, Waiter, dial};
+use starling_net::{Bundling, Endpoint, Fill, Link, Listener, Quality, Stream, Waiter, dial};
 use starling_rtiexec::Links;
 use starling_wire::{
     LinkRequest, OnLink, VERSION, put_data, put_heartbeat, put_on_link, read_on_link, split_frame,
@@ -59,6 +60,26 @@ fn data_takes_the_link_and_no_stream() {
         });
         let written = sender.written() - before;
         assert!(written < 100_000, "{written} bytes for {model:?} {sends}");
+    }
+}
+
+/// Where it reaches rtiexec there a federate takes links, also by IPv6.
+#[test]
+fn links_are_taken_where_rtiexec_is_reached() {
+    for own in ["127.0.0.1", "::1"] {
+        let (host, port) = (own.to_owned(), 0);
+        // A system without IPv6 has no such address.
+        let Ok(rtiexec) = Listener::bind(&Endpoint::Tcp { host, port }) else {
+            assert_ne!(own, "127.0.0.1");
+            continue;
+        };
+        let stream = dial(&rtiexec.endpoint().unwrap(), PATIENCE).unwrap();
+        for here in [true, false] {
+            let (_listener, _, port) = listen(None, &stream, here).unwrap();
+            let host = own.to_owned();
+            let reached = dial(&Endpoint::Tcp { host, port }, PATIENCE);
+            assert!(reached.is_ok(), "{own}, {here}: {reached:?}");
+        }
     }
 }
 
