@@ -303,8 +303,10 @@ fn until_full(settings: &str, way: &str, stops: impl Fn(&Rtiexec, &Federate) -> 
 }
 
 /// What the sizes are unless they are set: less has room on a link itself than may wait. When that is full, one call waits for
-/// who does not read, for `grace_ms` at most by what it asks the system for; then no further one until as much waits as may.
-fn waits_once(by_rtiexec: &[(&str, &str)], settings: &str, way: &str, grace_ms: u64) {
+/// who does not read, for 50 ms at most by what it asks the system for; then no further one until as much waits as may.
+/// `must`: it has to, as these count from when it finds no room.
+fn waits_once(by_rtiexec: &[(&str, &str)], settings: &str, way: &str, must: bool) {
+    const PATIENCE_NS: u64 = 50_000_000;
     const QUEUE: u64 = 4 << 20;
     let stops = |_: &Rtiexec, receiver: &Federate| receiver.child.id();
     let Some(all) = Stopped::start(by_rtiexec, settings, way, stops) else {
@@ -327,16 +329,19 @@ fn waits_once(by_rtiexec: &[(&str, &str)], settings: &str, way: &str, grace_ms: 
             _ => {}
         }
     }
-    let Some((at, _)) = waits.first() else {
-        panic!("the link is smaller than what may wait, and nobody waited for it: say so");
-    };
-    assert!(at * STEP * BYTES >= RING, "{waits:#?}");
-    assert!(waits.iter().all(|(marks, _)| marks == at), "{waits:#?}");
+    assert!(
+        !(must && waits.is_empty()),
+        "the link is smaller than what may wait, and nobody waited for it: say so"
+    );
+    if let Some((at, _)) = waits.first() {
+        assert!(at * STEP * BYTES >= RING, "{waits:#?}");
+        assert!(waits.iter().all(|(marks, _)| marks == at), "{waits:#?}");
+    }
     // All of it is one wait, whatever else was due meanwhile.
     let mut waited = 0;
     for (_, call) in &waits {
         let asked = timeout_ns(call).unwrap_or_else(|| panic!("it waits for ever: {call}"));
-        assert!(waited + asked <= grace_ms * 1_000_000, "{waits:#?}");
+        assert!(waited + asked <= PATIENCE_NS, "{waits:#?}");
         if call.ends_with("(Timeout)") {
             waited += asked;
         }
@@ -376,12 +381,13 @@ fn while_there_is_room_no_call_waits_for_who_shares_memory() {
 /// Shows settings: limits.send_queue_bytes.
 #[test]
 fn by_default_one_call_waits_50_ms_for_who_shares_memory_and_reads_no_more() {
-    waits_once(&[], "", "shared memory", 50);
+    waits_once(&[], "", "shared memory", true);
 }
 
 #[test]
-fn by_default_one_call_waits_500_ms_for_who_has_a_tcp_link_and_reads_no_more() {
+fn by_default_one_call_waits_50_ms_at_most_for_who_has_a_tcp_link_and_reads_no_more() {
     let direct = "transport.path=direct;transport.shared_memory=off";
     let by_rtiexec = [("STARLING_TRANSPORT_PATH", "direct")];
-    waits_once(&by_rtiexec, direct, "direct tcp", 500);
+    // They count from when its reader should have confirmed something, which may be as long ago here.
+    waits_once(&by_rtiexec, direct, "direct tcp", false);
 }

@@ -37,8 +37,8 @@ pub use file::{open_file, read_file};
 pub use link::{Descriptors, Fill, Link, LinkReader, LinkWriter};
 pub use listener::Listener;
 pub use platform::{
-    ProcessState, be_nice, host_name, leave_room, process_name, process_stamp, process_state,
-    raise_descriptor_limit, try_lock, user_id,
+    ProcessState, be_nice, host_name, leave_room, leave_room_beside, process_name, process_stamp,
+    process_state, raise_descriptor_limit, try_lock, user_id,
 };
 pub use quality::Quality;
 pub use reach::{Reach, ReachError, Reached, find, reach};

@@ -310,6 +310,12 @@ pub fn leave_room(descriptors: &[impl AsFd]) -> io::Result<()> {
     }
 }
 
+/// The same before there is another one that this listener takes.
+pub fn leave_room_beside(listener: &impl AsFd) -> io::Result<()> {
+    let next = rustix::io::fcntl_dupfd_cloexec(listener, 3).map_err(|_| no_room())?;
+    leave_room(&[next])
+}
+
 fn no_room() -> io::Error {
     io::Error::other("too many open files; raise its limit: ulimit -n")
 }
@@ -412,6 +418,12 @@ pub(crate) fn answers(fd: BorrowedFd<'_>) -> io::Result<Answers> {
         retransmits: info.tcpi_retransmits,
         probes: info.tcpi_probes,
     })
+}
+
+/// How many bytes the host at the other end of a TCP stream has acknowledged.
+pub(crate) fn acknowledged(fd: BorrowedFd<'_>) -> io::Result<u64> {
+    let info: libc::tcp_info = option(fd, libc::IPPROTO_TCP, libc::TCP_INFO)?;
+    Ok(info.tcpi_bytes_acked)
 }
 
 /// What a host has said lately on one TCP stream.

@@ -89,6 +89,14 @@ impl Stream {
         }
     }
 
+    /// How many bytes of what was sent the other host has, whether it was read there or not; TCP only.
+    pub fn acknowledged(&self) -> Option<u64> {
+        match self {
+            Self::Tcp(_) => platform::acknowledged(self.as_fd()).ok(),
+            Self::Unix(_) => None,
+        }
+    }
+
     /// What has become of a connection that was begun without waiting, once it can be written to.
     ///
     /// # Errors
@@ -136,6 +144,11 @@ impl Stream {
             },
             Self::Unix(_) => false,
         }
+    }
+
+    /// Whether it goes by TCP to a loopback address: to this host, or into a tunnel, which its other end leaves as another's.
+    pub fn is_to_loopback(&self) -> bool {
+        matches!(self, Self::Tcp(stream) if stream.peer_addr().is_ok_and(|a| a.ip().to_canonical().is_loopback()))
     }
 
     /// Ends the connection in both directions; whoever waits for it sees the end.

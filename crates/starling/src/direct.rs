@@ -17,14 +17,17 @@ use std::time::{Duration, Instant};
 
 /// A reader confirms what it has when so much more has come.
 pub(crate) const CONFIRM_BYTES: u64 = 16 * 1024;
-/// While its sender waits for room, a reader that owes a confirmation for so long is sent its data by rtiexec. Two of
-/// them come in that time over 0.5 Mbit/s.
-const GRACE: Duration = Duration::from_millis(500);
+/// A call waits for room on a link until its reader has owed a confirmation for so long; then more may wait there.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// A reader that has confirmed nothing for so long beyond that, while nothing came to its host, is sent its data by rtiexec.
+const GRACE: Duration = Duration::from_millis(450);
 /// Why it is.
 const SLOW: &str = "it did not read its link fast enough";
 /// How long at least there is no link after one.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(10);
+/// The same of those that never had one: no network leads from the one to the other, or a firewall is in the way.
+const NEVER_PAUSE_MAX: Duration = Duration::from_secs(300);
 /// Frames are relayed in pieces of about this size, or of that of the largest frame.
 const RELAY_BYTES: usize = 64 * 1024;
 /// All links together keep at most so many times what one may; but each may keep `WINDOW_MIN`.
@@ -41,9 +44,10 @@ pub(crate) struct Direct {
     pub(crate) pending: usize,
     /// The receivers of the frame before, and where in `peers` they are.
     pub(crate) last: (Vec<FederateHandle>, Vec<usize>),
-    /// What one link may keep, and what one of those of `last` may.
+    /// What one link may keep, and what one of those of `last` may; and how much more for a while.
     window: usize,
     most: usize,
+    queue: usize,
     frame_bytes_max: usize,
     /// Some link keeps more than it may.
     full: bool,
@@ -69,6 +73,11 @@ pub(crate) struct Peer {
     unconfirmed: Option<u64>,
     /// Since when a confirmation should come.
     owed: Option<Instant>,
+    /// So much more may wait, since then, as it has owed one for long.
+    lent: usize,
+    lent_at: Instant,
+    /// What its host had of it by then.
+    had: Option<u64>,
     /// The core has this path for it.
     direct: bool,
     /// Why there is no link any more, to be told, and whether this end is to ask for another.
@@ -80,6 +89,8 @@ pub(crate) struct Peer {
     /// Since when there has been a link, or is none.
     since: Instant,
     pause: Duration,
+    /// There was one already.
+    had_link: bool,
     /// It is on another host.
     pub(crate) elsewhere: bool,
     /// How it hears each group.
@@ -116,8 +127,12 @@ pub(crate) enum Change {
 }
 
 impl Direct {
-    /// Without links. One may keep `window` bytes.
-    pub(crate) fn new(bundling: Bundling, window: usize, frame_bytes_max: usize) -> Self {
+    /// Without links. One may keep `window` bytes, and `queue` more while it is seen whether its reader is there.
+    pub(crate) fn new(
+        bundling: Bundling,
+        (window, queue): (usize, usize),
+        frame_bytes_max: usize,
+    ) -> Self {
         Direct {
             peers: Vec::new(),
             head: Head::default(),
@@ -126,6 +141,7 @@ impl Direct {
             last: (Vec::new(), Vec::new()),
             window,
             most: window,
+            queue,
             frame_bytes_max,
             full: false,
             dropped: Dropped::new(),
@@ -148,7 +164,10 @@ impl Direct {
         peer.elsewhere = stream.leads_elsewhere();
         (peer.stream, peer.over, peer.again) = (Some(stream), None, None);
         (peer.blocked, peer.owed, peer.since) = (false, None, now);
-        peer.unconfirmed = None;
+        (peer.unconfirmed, peer.lent) = (None, 0);
+        if !std::mem::replace(&mut peer.had_link, true) {
+            peer.pause = PAUSE_MIN;
+        }
         self.begin_ears(mark);
         self.changed();
     }
@@ -175,12 +194,16 @@ impl Direct {
                 blocked: false,
                 unconfirmed: None,
                 owed: None,
+                lent: 0,
+                lent_at: now,
+                had: None,
                 direct: false,
                 over: None,
                 ended: false,
                 again: None,
                 since: now,
                 pause: PAUSE_MIN,
+                had_link: false,
                 elsewhere: false,
                 ears: Vec::new(),
                 single: None,
@@ -241,7 +264,7 @@ impl Direct {
             if !peer.blocked {
                 self.pending = self.pending.max(peer.window.pending());
             }
-            self.full |= peer.window.kept() > self.most;
+            self.full |= peer.window.kept() > self.most + peer.lent;
         }
         if self.groups.is_some() && data.is_fence() {
             self.follow_fence();
@@ -304,7 +327,7 @@ impl Direct {
             if !peer.blocked {
                 self.pending = self.pending.max(peer.window.pending());
             }
-            self.full |= peer.window.kept() > self.most;
+            self.full |= peer.window.kept() > self.most + peer.lent;
         }
         let Some(place) = group else {
             return;
@@ -330,7 +353,7 @@ impl Direct {
         }
         peer.window.put(|out| put_on_link(out, said));
         let is_full = peer.window.kept() > self.most;
-        if is_full && now >= *peer.owed.get_or_insert(now) + GRACE {
+        if is_full && now >= *peer.owed.get_or_insert(now) + PATIENCE + GRACE {
             self.break_off(mark, SLOW, true, stream, now);
         } else {
             self.write(at, stream, now);
@@ -398,8 +421,13 @@ impl Direct {
             return;
         }
         let now = Instant::now();
+        let most = self.window() / 4 * 3;
         for at in 0..self.peers.len() {
-            if !self.peers[at].blocked && self.peers[at].window.pending() > 0 {
+            let peer = &mut self.peers[at];
+            if peer.lent > 0 && !peer.is_there(most, now) {
+                let mark = peer.mark;
+                self.break_off(mark, SLOW, true, stream, now);
+            } else if !peer.blocked && peer.window.pending() > 0 {
                 self.write(at, stream, now);
             }
         }
@@ -468,6 +496,7 @@ impl Direct {
             peer.pause = PAUSE_MIN;
         }
         (peer.blocked, peer.unconfirmed, peer.owed) = (false, None, None);
+        peer.lent = 0;
         peer.end(why.to_owned(), asks);
         self.changed();
     }
@@ -511,19 +540,29 @@ impl Direct {
     pub(crate) fn put_waiting(&mut self, now: Instant, stream: &mut LinkWriter) -> Option<Instant> {
         self.flush(stream);
         // Who waits for room waits for some: each confirmation wakes.
-        let most = self.window() / 4 * 3;
+        let may = self.window();
+        let most = may / 4 * 3;
         let (mut until, mut slow) = (None, Vec::new());
         for peer in &mut self.peers {
-            if peer.stream.is_none() || peer.window.kept() <= most {
+            if peer.stream.is_none() || !peer.is_there(most, now) {
+                slow.extend(peer.stream.is_some().then_some(peer.mark));
+                continue;
+            }
+            let kept = peer.window.kept();
+            if kept <= most {
                 continue;
             }
             // What it has not written its reader can't confirm, and the system says when it has taken none for long.
-            let end = *peer.owed.get_or_insert(now) + GRACE;
-            if now >= end {
-                slow.push(peer.mark);
-            } else {
-                until = Some(until.map_or(end, |until: Instant| until.min(end)));
+            let owed = *peer.owed.get_or_insert(now);
+            if peer.lent == 0 && now >= owed + PATIENCE {
+                peer.lend(self.queue, now);
             }
+            let end = match peer.lent {
+                0 => owed + PATIENCE,
+                lent if kept <= may + lent => continue,
+                _ => peer.lent_at + GRACE,
+            };
+            until = Some(until.map_or(end, |until: Instant| until.min(end)));
         }
         for mark in slow {
             self.break_off(mark, SLOW, true, stream, now);
@@ -569,7 +608,12 @@ impl Direct {
             if let Some((why, asks)) = peer.over.take() {
                 if asks {
                     peer.again = Some(now + peer.pause);
-                    peer.pause = (2 * peer.pause).min(PAUSE_MAX);
+                    let most = if peer.had_link {
+                        PAUSE_MAX
+                    } else {
+                        NEVER_PAUSE_MAX
+                    };
+                    peer.pause = (2 * peer.pause).min(most);
                 }
                 let why = cut(why, NAME_BYTES_MAX);
                 return Some(Change::Tell(LinkRequest::Over { to: mark, why }));
@@ -667,6 +711,32 @@ impl Peer {
     fn put_confirmation(&mut self, position: u64) {
         let said = OnLink::Confirm { position };
         self.window.put(|out| put_on_link(out, &said));
+    }
+
+    /// More may wait for it from now on.
+    #[cold]
+    fn lend(&mut self, bytes: usize, now: Instant) {
+        (self.lent, self.lent_at) = (bytes, now);
+        self.had = self.stream.as_ref().and_then(|s| s.acknowledged());
+    }
+
+    /// Whether, if more waits for it than may, it still confirms something, or at least its host takes something: a long
+    /// frame is confirmed at its end only, and what the system keeps comes slowly over a slow network.
+    fn is_there(&mut self, most: usize, now: Instant) -> bool {
+        if self.lent == 0 || now < self.lent_at + GRACE {
+            return true;
+        }
+        if self.window.kept() <= most {
+            self.lent = 0;
+            return true;
+        }
+        let has = self.stream.as_ref().and_then(|s| s.acknowledged());
+        let confirms = self.owed.is_some_and(|owed| owed > self.lent_at);
+        if confirms || has > self.had {
+            self.lend(self.lent, now);
+            return true;
+        }
+        false
     }
 
     /// Whether its reader has to confirm something, wherever that is on its way.

@@ -12,7 +12,9 @@ use crate::link::Link;
 use crate::pending::Way;
 use crate::state::State;
 use starling_core::{DataPath, Federate, FederateHandle, ProtocolError};
-use starling_net::{Arrivals, Fill, LinkReader, Listener, Stream, Unpack, Watch, leave_room};
+use starling_net::{
+    Arrivals, Fill, LinkReader, Listener, Stream, Unpack, Watch, leave_room, leave_room_beside,
+};
 use starling_wire::{LinkRequest, OnLink, read_data, read_on_link, run_of_data, split_frame};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -309,8 +311,8 @@ impl State {
             _ => String::new(),
         };
         peers.open(mark, listener, deaf);
-        let window = self.window;
-        let direct = Direct::new(link.bundling(), window, link.frame_bytes_max);
+        let sizes = (self.window, self.queue);
+        let direct = Direct::new(link.bundling(), sizes, link.frame_bytes_max);
         link.direct = Some(Box::new(direct));
         self.has_links = true;
         self.begin_groups(Instant::now());
@@ -358,7 +360,11 @@ impl State {
         };
         let begun = match (peer.broken, dials) {
             (true, _) => Err("it has sent what can't be".to_owned()),
-            (false, false) => Ok(Stage::Awaited),
+            // Who connected would be cut off, and not learn why.
+            (false, false) => match open.listener.as_ref().map(leave_room_beside) {
+                Some(Err(error)) => Err(error.to_string()),
+                _ => Ok(Stage::Awaited),
+            },
             (false, true) => {
                 dial(&who.address, who.port).map(|stream| Stage::Dialled(stream, now + GREETING))
             }

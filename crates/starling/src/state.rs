@@ -16,9 +16,9 @@ use starling_core::{
 };
 use starling_net::{Compression, Endpoint, Quality};
 use starling_rid::{
-    CONFLATE_BEST_EFFORT, CONFLATE_RELIABLE, LIMITS_CALLBACK_QUEUE_BYTES, LIMITS_WITHHELD_BYTES,
-    MULTICAST_CLASSES, MULTICAST_GROUP, Settings, TRANSPORT_BEST_EFFORT, TRANSPORT_LISTEN,
-    TRANSPORT_PATH, TRANSPORT_RING_BYTES, TRANSPORT_SHARED_MEMORY,
+    CONFLATE_BEST_EFFORT, CONFLATE_RELIABLE, LIMITS_CALLBACK_QUEUE_BYTES, LIMITS_SEND_QUEUE_BYTES,
+    LIMITS_WITHHELD_BYTES, MULTICAST_CLASSES, MULTICAST_GROUP, Settings, TRANSPORT_BEST_EFFORT,
+    TRANSPORT_LISTEN, TRANSPORT_PATH, TRANSPORT_RING_BYTES, TRANSPORT_SHARED_MEMORY,
 };
 use std::cell::Cell;
 use std::sync::Arc;
@@ -41,6 +41,8 @@ pub(crate) struct State {
     pub(crate) listens: Option<Endpoint>,
     /// What one of them may keep.
     pub(crate) window: usize,
+    /// What may wait for one receiver beyond that.
+    pub(crate) queue: usize,
     /// How it is compressed.
     pub(crate) compression: Compression,
     /// What the network is told of packets.
@@ -158,6 +160,7 @@ impl State {
             },
             listens: settings.get(TRANSPORT_LISTEN),
             window: size(settings.get(TRANSPORT_RING_BYTES)),
+            queue: size(settings.get(LIMITS_SEND_QUEUE_BYTES)),
             compression: Compression::of(settings),
             quality: Quality::of(settings),
             groups: Wanted::of(&settings.get(TRANSPORT_BEST_EFFORT)),

@@ -21,8 +21,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 
 const DIRECT: &str = "transport.path=direct";
-/// The least that a link may keep.
-const SMALL: &str = "transport.path=direct;transport.ring_bytes=65536";
+/// The least that a link may keep, and as much for a while.
+const SMALL: &str =
+    "transport.path=direct;transport.ring_bytes=65536;limits.send_queue_bytes=65536";
 
 /// An rtiexec whose federates may have links to each other, and share no memory.
 fn linking() -> Rtiexec {
@@ -275,7 +276,10 @@ fn a_receiver_that_does_not_read_holds_up_no_other() {
         let direct = state.lrc.outbox().direct.as_ref().map(|d| d.kept());
         let (kept, may) = direct.unwrap();
         // A call puts one frame before it waits.
-        assert!(kept <= may + 2_000, "{kept} bytes are kept, {may} may be");
+        assert!(
+            kept <= may + 65_536 + 2_000,
+            "{kept} bytes are kept, {may} may be"
+        );
     };
     for turn in 0..2 {
         let numbers = turn * COUNT..(turn + 1) * COUNT;
@@ -305,7 +309,8 @@ fn a_receiver_that_does_not_read_holds_up_no_other() {
 /// Shows settings: transport.ring_bytes.
 #[test]
 fn a_link_keeps_as_much_as_is_set() {
-    const LARGE: &str = "transport.path=direct;transport.ring_bytes=16777216";
+    const LARGE: &str =
+        "transport.path=direct;transport.ring_bytes=16777216;limits.send_queue_bytes=65536";
     for (settings, links) in [(LARGE, 1), (SMALL, 0)] {
         let rtiexec = linking();
         let sender = Member::evoked(&rtiexec, settings);
@@ -692,7 +697,7 @@ fn the_end_of_a_link_is_told_once() {
         idle: Duration::ZERO,
         age: Duration::ZERO,
     };
-    let mut direct = Direct::new(bundling, 1 << 20, 1 << 20);
+    let mut direct = Direct::new(bundling, (1 << 20, 1 << 20), 1 << 20);
     let (peer, begin) = ((7, FederateHandle(2)), Instant::now());
     direct.await_link(peer.0, peer.1, begin);
     direct.open(peer, Arc::new(stream), None, begin);
@@ -718,16 +723,56 @@ fn the_end_of_a_link_is_told_once() {
     assert_eq!(told(&mut direct, 3), ["over"]);
 }
 
+/// Where no link ever comes about it is tried less and less often; one that there was is asked for again soon.
+#[test]
+fn who_never_had_a_link_is_seldom_asked_for_one() {
+    let most = |had_link: bool| {
+        let mut now = Instant::now();
+        let (mut direct, _theirs, mut writer) = linked(now);
+        let (mark, federate) = (8 - u64::from(had_link), FederateHandle(2));
+        let mut pauses = Vec::new();
+        for _ in 0..20 {
+            direct.await_link(mark, federate, now);
+            if had_link {
+                direct.break_off(mark, "it is cut", true, &mut writer, now);
+            }
+            direct.fail(mark, federate, "no answer".into(), now);
+            let begin = now;
+            let mut asked = false;
+            while !asked {
+                let change = direct.next_change(now, |_| true);
+                let again = LinkRequest::Again { to: mark };
+                asked = change == Some(Change::Tell(again));
+                if change.is_none() {
+                    now += Duration::from_millis(100);
+                }
+            }
+            pauses.push(now - begin);
+        }
+        assert_eq!(pauses[0], Duration::from_millis(100));
+        assert!(pauses.is_sorted(), "{pauses:?}");
+        pauses.pop().unwrap()
+    };
+    assert_eq!(most(true), Duration::from_secs(10));
+    assert_eq!(most(false), Duration::from_secs(300));
+}
+
 /// A link to a peer, over a connection to this test.
 fn linked(begin: Instant) -> (Direct, starling_net::LinkReader, starling_net::LinkWriter) {
-    let (stream, theirs) = Stream::pair().unwrap();
+    linked_over(Stream::pair().unwrap(), begin)
+}
+
+fn linked_over(
+    (stream, theirs): (Stream, Stream),
+    begin: Instant,
+) -> (Direct, starling_net::LinkReader, starling_net::LinkWriter) {
     let (_, writer) = Link::new(Stream::pair().unwrap().0).split();
     let bundling = Bundling {
         bytes: 1400,
         idle: Duration::ZERO,
         age: Duration::ZERO,
     };
-    let mut direct = Direct::new(bundling, 1 << 20, 1 << 20);
+    let mut direct = Direct::new(bundling, (1 << 20, 1 << 20), 1 << 20);
     let peer = (7, FederateHandle(2));
     direct.await_link(peer.0, peer.1, begin);
     direct.open(peer, Arc::new(stream), None, begin);
@@ -812,7 +857,12 @@ fn of_who_has_died_all_is_taken_that_has_come() {
     let alone = format!("{packed};callbacks.io=single-threaded;callbacks.spin_us=0");
     let receiver = Member::evoked(&rtiexec, &alone);
     subscribe(&sender, &[&receiver]);
-    sender.until_direct(1);
+    until("a link", || {
+        // Which does its part of it in its calls only.
+        receiver.evoke();
+        sender.evoke();
+        sender.direct() == 1
+    });
     sender.send(0, 900_000);
     sender.send(1, 4);
     let links = sender.links();
@@ -947,27 +997,78 @@ fn who_has_confirmed_all_keeps_its_link() {
     assert!(written < 10_000, "{written} bytes were relayed");
 }
 
-/// What confirms nothing, or next to nothing, is no sign that somebody reads.
+/// Puts on a link what is more than it may keep, and `more`.
+fn fill(direct: &mut Direct, writer: &mut starling_net::LinkWriter, more: usize) {
+    let mut beat = Vec::new();
+    put_heartbeat(&mut beat);
+    let may = direct.kept().1 + more;
+    while direct.kept().0 <= may {
+        direct.misbehave(&beat.repeat(1000));
+    }
+    direct.flush(writer);
+}
+
+/// Who confirms nothing is waited for, but not for long: then more may wait for it, and when that is too much, too, it is
+/// waited for on. What confirms nothing, or next to nothing, is no sign that somebody reads.
 #[test]
 fn who_confirms_nothing_new_is_not_waited_for() {
     let ms = Duration::from_millis;
-    for (confirmed, waits) in [([0, 0], false), ([0, 5], false), ([0, 20_000], true)] {
+    for (confirmed, stays) in [([0, 0], false), ([0, 5], false), ([0, 20_000], true)] {
         let (mut direct, _theirs, mut writer) = linked(Instant::now());
-        let mut beat = Vec::new();
-        put_heartbeat(&mut beat);
-        let may = direct.kept().1;
-        while direct.kept().0 <= may {
-            direct.misbehave(&beat.repeat(1000));
-        }
-        direct.flush(&mut writer);
+        fill(&mut direct, &mut writer, 0);
         let begin = Instant::now();
+        let until = direct.put_waiting(begin, &mut writer);
+        assert!(until.is_some_and(|until| until <= begin + ms(50)));
+        assert_eq!(direct.put_waiting(begin + ms(50), &mut writer), None);
+        assert!(!direct.is_waiting());
+        fill(&mut direct, &mut writer, 1 << 20);
+        let until = direct.put_waiting(begin + ms(60), &mut writer);
+        assert_eq!(until, Some(begin + ms(500)));
         for position in confirmed {
             direct.confirm(7, position, begin + ms(400)).unwrap();
         }
-        let until = direct.put_waiting(begin + ms(500), &mut writer);
-        let expected = waits.then_some(begin + ms(900));
-        assert_eq!(until, expected, "{confirmed:?}");
+        direct.put_waiting(begin + ms(500), &mut writer);
+        assert_eq!(direct.kept().0 > 0, stays, "{confirmed:?}");
     }
+}
+
+/// A long frame is confirmed at its end only, and over a slow network a short one comes late: as long as something comes to
+/// the other host its reader keeps its link.
+#[test]
+fn who_takes_something_keeps_its_link() {
+    let ms = Duration::from_millis;
+    let listener = Listener::bind(&Endpoint::loopback(0)).unwrap();
+    let stream = dial(&listener.endpoint().unwrap(), Duration::from_secs(10)).unwrap();
+    let theirs = loop {
+        if let Some(theirs) = listener.accept().unwrap() {
+            break theirs;
+        }
+    };
+    let mut now = Instant::now();
+    let (mut direct, mut theirs, mut writer) = linked_over((stream, theirs), now);
+    fill(&mut direct, &mut writer, 0);
+    let has = |direct: &Direct| direct.peers[0].stream.as_ref().unwrap().acknowledged();
+    for _ in 0..3 {
+        // The first time more may wait from here on.
+        now += ms(500);
+        direct.put_waiting(now, &mut writer);
+        let had = has(&direct);
+        until("something comes", || {
+            theirs.fill().unwrap();
+            theirs.consume(theirs.inbox().len());
+            direct.flush(&mut writer);
+            has(&direct) > had
+        });
+        direct.put_waiting(now + ms(450), &mut writer);
+        assert!(direct.kept().0 > 0, "nothing was confirmed");
+        fill(&mut direct, &mut writer, 0);
+    }
+    // What is under way to it comes yet.
+    until("it is given up", || {
+        now += ms(500);
+        direct.put_waiting(now, &mut writer);
+        direct.kept().0 == 0
+    });
 }
 
 /// Who asks for what is answered on its link, and reads no answers.
