@@ -8,6 +8,7 @@
 mod numbers;
 
 use numbers::{Federate, Rtiexec, all_go_on, descriptors, until};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -226,6 +227,123 @@ fn where_a_cable_is_pulled_nothing_is_lost() {
     cut_while_data_flows("p", pull, plug);
 }
 
+/// Where the hosts of two can't reach each other nobody waits for it: data goes by rtiexec, and by a link once they can.
+#[test]
+fn where_no_port_can_be_reached_data_goes_by_rtiexec_at_once() {
+    let Some(hosts) = Hosts::new("f") else { return };
+    hosts.swallow();
+    let rtiexec = hosts.rtiexec();
+    let one = hosts.federate(&rtiexec, ONE, "both", "sender");
+    let other = hosts.federate(&rtiexec, OTHER, "both", "other");
+    all_go_on(&[&one, &other]);
+    let path = rtiexec.path("sender", "other");
+    assert!(path.starts_with("rtiexec ("), "{path}");
+    hosts.mend();
+    rtiexec.until_path(DIRECT, 1);
+    all_go_on(&[&one, &other]);
+}
+
+/// Where hosts reach rtiexec by IPv6 so do their federates each other.
+#[test]
+fn links_go_by_ipv6_too() {
+    let Some(hosts) = Hosts::new("6") else { return };
+    // Of a host: on its cable to rtiexec's, by which others know it.
+    let six = |host: usize| format!("fd00:78::{host}:{}", host + 1);
+    let beside = |host: usize| format!("fd00:78::{host}:9");
+    let ip6 = |host: usize, line: &str| {
+        let line = format!("-n {} -6 {line}", hosts.names[host]);
+        assert!(ip(&line), "{line}");
+    };
+    for (host, peer) in [(ONE, OTHER), (OTHER, ONE)] {
+        ip6(host, &format!("addr add {}/112 dev to0 nodad", six(host)));
+        ip6(
+            BESIDE,
+            &format!("addr add {}/112 dev to{host} nodad", beside(host)),
+        );
+        let local = format!("fe80::78:{host}/64");
+        ip6(host, &format!("addr add {local} dev to{peer} nodad"));
+        let (to, own) = (six(peer), six(host));
+        ip6(
+            host,
+            &format!("route add {to} via fe80::78:{peer} dev to{peer} src {own}"),
+        );
+    }
+    let variables = [("STARLING_TRANSPORT_PATH", "auto")];
+    let at = format!("[::]:{PORT}");
+    let rtiexec = Rtiexec::start_by(
+        &hosts.by(BESIDE),
+        Some(&at),
+        "transport.path=auto",
+        &variables,
+    );
+    let start = |host: usize, name: &str| {
+        let settings = match host {
+            BESIDE => String::new(),
+            _ => format!("connect.address=[{}]:{PORT}", beside(host)),
+        };
+        Federate::start_by(&hosts.by(host), &rtiexec, "both", name, &settings)
+    };
+    let all = [(ONE, "sender"), (OTHER, "other"), (BESIDE, "beside")].map(|(h, n)| start(h, n));
+    rtiexec.until_path(DIRECT, 2);
+    until("that of the others, too", || {
+        rtiexec.path("other", "beside") == DIRECT
+    });
+    all_go_on(&[&all[0], &all[1], &all[2]]);
+}
+
+/// Whoever reaches rtiexec by a loopback address may do so through a tunnel, which a link would leave.
+#[test]
+fn who_comes_by_a_loopback_address_stays_with_rtiexec() {
+    let Some(hosts) = Hosts::new("b") else { return };
+    let rtiexec = hosts.rtiexec();
+    let one = hosts.federate(&rtiexec, ONE, "both", "sender");
+    let tunnelled = format!("connect.address=127.0.0.1:{PORT};net.unix=false");
+    let by = hosts.by(BESIDE);
+    let beside = Federate::start_by(&by, &rtiexec, "both", "beside", &tunnelled);
+    let other = hosts.federate(&rtiexec, OTHER, "both", "other");
+    rtiexec.until_path(DIRECT, 1);
+    all_go_on(&[&one, &beside, &other]);
+    let stays = "rtiexec (of the other: it has not asked for links; transport.path, or it has come by loopback TCP)";
+    assert_eq!(rtiexec.path("sender", "beside"), stays);
+}
+
+/// Whoever may have only a few descriptors gets its data all the same, one way or the other, and it is shown which, and why.
+#[test]
+fn who_may_have_few_descriptors_is_served_by_rtiexec() {
+    let direct = "transport.path=direct;transport.shared_memory=off";
+    let rtiexec = Rtiexec::start(direct, &[("STARLING_TRANSPORT_PATH", "direct")]);
+    let sender = Federate::start(&rtiexec, "sender", "sender", "");
+    let _near = ["a", "b", "c", "d"].map(|name| Federate::start(&rtiexec, "receiver", name, ""));
+    rtiexec.until_path(DIRECT, 4);
+    let mut shown = BTreeSet::new();
+    for count in 14..32 {
+        let limit = format!("ulimit -n {count}; exec \"$0\" \"$@\"");
+        // Some are too few for a program to begin with.
+        let by = ["sh", "-c", &limit];
+        let Some(few) = Federate::try_start_by(&by, &rtiexec, "receiver", "few", "") else {
+            rtiexec.until_members(5);
+            continue;
+        };
+        few.hears(&[&sender]);
+        let mut way = String::new();
+        until("settled", || {
+            way = rtiexec.path("d", "few");
+            !way.contains("not set up yet")
+        });
+        few.hears(&[&sender]);
+        drop(few);
+        rtiexec.until_members(5);
+        shown.insert(way);
+    }
+    assert!(shown.remove(DIRECT), "{shown:?}");
+    assert!(
+        shown.iter().all(|way| way.starts_with("rtiexec (")),
+        "{shown:?}"
+    );
+    let many = |way: &String| way.contains("too many open files");
+    assert!(shown.iter().any(many), "{shown:?}");
+}
+
 /// A cable that is slower than what is sent, and drops what it can't keep.
 #[test]
 fn where_packets_are_dropped_nothing_is_lost() {
@@ -439,7 +557,7 @@ fn only_hosts_are_linked_and_why_not_is_shown() {
         ("same", "rtiexec (both are on one host; transport.path)"),
         (
             "off",
-            "rtiexec (of the other: it has not asked for links; transport.path)",
+            "rtiexec (of the other: it has not asked for links; transport.path, or it has come by loopback TCP)",
         ),
     ] {
         assert_eq!(rtiexec.path("sender", to), why);

@@ -478,7 +478,8 @@ impl Server {
     /// How data of the one gets to the other, which it shares no memory with: by a link, or why not.
     pub(crate) fn link_path(&self, from: &Connection, to: &Connection) -> Result<(), String> {
         let not_wanted = |connection: &Connection| match connection.undirect.as_str() {
-            "" => "it has not asked for links; transport.path".to_owned(),
+            "" => "it has not asked for links; transport.path, or it has come by loopback TCP"
+                .to_owned(),
             why => why.to_owned(),
         };
         let members = &self.directs.members;
@@ -534,6 +535,11 @@ impl Connection {
     /// Its address.
     fn remote_ip(&self) -> Option<IpAddr> {
         Some(self.stream_addresses()?.1)
+    }
+
+    /// Whether another one is on another host.
+    pub(crate) fn is_apart(&self, other: &Self) -> bool {
+        self.host() != other.host()
     }
 
     fn host(&self) -> Host {

@@ -359,8 +359,8 @@ impl Server {
         };
         match self.link_path(from, to) {
             Ok(()) => DIRECT.into(),
-            // Where links are wanted, why there is none is what matters.
-            Err(why) if from.direct.is_some() && !self.is_near(from, to) => {
+            // Between hosts, and where links are wanted, why there is none is what matters.
+            Err(why) if from.is_apart(to) || from.direct.is_some() && !self.is_near(from, to) => {
                 format!("rtiexec ({why})")
             }
             Err(_) => format!("rtiexec ({near})"),

@@ -202,8 +202,10 @@ impl State {
         if std::mem::take(&mut self.begins_links) {
             self.close_links(rings, peers);
             self.offer();
-            if let Some(all) = self.wants_direct {
-                let link = self.lrc.outbox();
+            let link = self.lrc.outbox();
+            // Behind a tunnel links would leave it.
+            let tunnelled = link.stream().is_to_loopback();
+            if let Some(all) = self.wants_direct.filter(|all| *all || !tunnelled) {
                 link.put_link_request(&LinkRequest::Direct { all });
             }
             self.ask_for_datagrams();
