@@ -327,7 +327,7 @@ class Starling(Adapter):
     }
     note = (
         "On one host best effort of Starling travels the same links as reliable data if nothing "
-        "else is asked for; to and from rtiexec on another host it goes by UDP."
+        "else is asked for; to and from another host it goes by UDP."
     )
 
     def prepare(

@@ -140,6 +140,7 @@ def test_any_rti_with_the_api(fomcost, server):
     fomcost.fails(1, "layout 'standard' needs the standard's encoding helpers", "this RTI lacks")
 
 
+BY_RTIEXEC = {"STARLING_TRANSPORT_PATH": "forwarder"}
 MULTICAST = {"STARLING_TRANSPORT_PATH": "direct", "STARLING_TRANSPORT_BEST_EFFORT": "multicast"}
 
 
@@ -148,8 +149,8 @@ MULTICAST = {"STARLING_TRANSPORT_PATH": "direct", "STARLING_TRANSPORT_BEST_EFFOR
 @pytest.mark.parametrize(
     "transport, env, to",
     [
-        ("reliable", {}, "10.77.0.4"),
-        ("best_effort", {"STARLING_TRANSPORT_BEST_EFFORT": "datagrams"}, "10.77.0.4"),
+        ("reliable", BY_RTIEXEC, "10.77.0.4"),
+        ("best_effort", BY_RTIEXEC | {"STARLING_TRANSPORT_BEST_EFFORT": "datagrams"}, "10.77.0.4"),
         ("reliable", {"STARLING_TRANSPORT_PATH": "direct"}, "10.77.0.3"),
         ("best_effort", MULTICAST, "239."),
     ],

@@ -119,19 +119,12 @@ impl Hosts {
         self.queue("del CABLE");
     }
 
+    /// Links between hosts are on unless they are switched off.
     fn rtiexec(&self) -> Rtiexec {
-        let by = self.by(BESIDE);
         let at = format!("0.0.0.0:{PORT}");
-        let settings = "transport.path=auto;fault.timeout_s=3600";
-        Rtiexec::start_by(
-            &by,
-            Some(&at),
-            settings,
-            &[
-                ("STARLING_TRANSPORT_PATH", "auto"),
-                ("STARLING_FAULT_TIMEOUT_S", "3600"),
-            ],
-        )
+        let variables = [("STARLING_FAULT_TIMEOUT_S", "3600")];
+        let settings = "fault.timeout_s=3600";
+        Rtiexec::start_by(&self.by(BESIDE), Some(&at), settings, &variables)
     }
 
     fn federate(&self, rtiexec: &Rtiexec, host: usize, role: &str, name: &str) -> Federate {
@@ -268,14 +261,8 @@ fn links_go_by_ipv6_too() {
             &format!("route add {to} via fe80::78:{peer} dev to{peer} src {own}"),
         );
     }
-    let variables = [("STARLING_TRANSPORT_PATH", "auto")];
     let at = format!("[::]:{PORT}");
-    let rtiexec = Rtiexec::start_by(
-        &hosts.by(BESIDE),
-        Some(&at),
-        "transport.path=auto",
-        &variables,
-    );
+    let rtiexec = Rtiexec::start_by(&hosts.by(BESIDE), Some(&at), "", &[]);
     let start = |host: usize, name: &str| {
         let settings = match host {
             BESIDE => String::new(),

@@ -508,6 +508,13 @@ impl Server {
 }
 
 impl Server {
+    /// Whether, of the one that shares no memory with the other, why they have no link is what matters: between hosts, of one
+    /// that wants links on its host, too, or is not beside this process, where others share memory.
+    pub(crate) fn may_want_link(&self, from: &Connection, to: &Connection) -> bool {
+        let member = from.direct.and_then(|mark| self.directs.members.get(&mark));
+        from.host() != to.host() || member.is_some_and(|m| m.all || m.host != Host::Here)
+    }
+
     /// By which ways best-effort data of the one goes to the other on their link, if it has said so.
     pub(crate) fn best_effort_on_link(&self, from: &Connection, to: &Connection) -> Option<&str> {
         let (one, two) = (from.direct?, to.direct?);
@@ -535,11 +542,6 @@ impl Connection {
     /// Its address.
     fn remote_ip(&self) -> Option<IpAddr> {
         Some(self.stream_addresses()?.1)
-    }
-
-    /// Whether another one is on another host.
-    pub(crate) fn is_apart(&self, other: &Self) -> bool {
-        self.host() != other.host()
     }
 
     fn host(&self) -> Host {

@@ -359,8 +359,7 @@ impl Server {
         };
         match self.link_path(from, to) {
             Ok(()) => DIRECT.into(),
-            // Between hosts, and where links are wanted, why there is none is what matters.
-            Err(why) if from.is_apart(to) || from.direct.is_some() && !self.is_near(from, to) => {
+            Err(why) if !self.is_near(from, to) && self.may_want_link(from, to) => {
                 format!("rtiexec ({why})")
             }
             Err(_) => format!("rtiexec ({near})"),

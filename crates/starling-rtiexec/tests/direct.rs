@@ -214,7 +214,7 @@ fn links_are_refused_where_they_are_not_wanted() {
     want(&mut b);
     assert_eq!(
         path(&mut b, &a),
-        "rtiexec (both are on one host; transport.path)"
+        "rtiexec (it has not offered shared memory)"
     );
 }
 
