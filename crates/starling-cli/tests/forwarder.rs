@@ -7,8 +7,9 @@
 
 mod numbers;
 
+use numbers::lossy::{self, counter};
 use numbers::sites::{Forwarder, Sites, ip};
-use numbers::{Federate, Rtiexec, all_go_on, until};
+use numbers::{Federate, Rtiexec, all_go_on, signal, until};
 use starling_wire::{
     Frame, Hello, OnTrunk, VERSION, Welcome, put_hello, put_welcome, read_on_trunk, split_frame,
 };
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 #[test]
 #[ignore = "is run by the others"]
 fn federate() -> Result<(), Box<dyn std::error::Error>> {
+    lossy::federate()?;
     numbers::federate()
 }
 
@@ -273,6 +275,61 @@ fn who_is_stopped_behind_a_forwarder_loses_nothing() {
         assert!(kb < 64 << 10, "{kb} kB");
         slow.signal("-CONT");
         all_go_on(&[&slow, &other, &sender]);
+    }
+}
+
+/// But best-effort data waits for nobody: who is stopped does not get what there is no room for, at its forwarder or at the
+/// one before, and each message that does not come is counted where it was to come. Reliable data between it comes.
+#[test]
+fn who_is_stopped_behind_a_forwarder_loses_best_effort_data_and_holds_up_nobody() {
+    const SENT: u64 = 64_000;
+    let kept = ("STARLING_FAULT_TIMEOUT_S", "3600");
+    let rtiexec = Rtiexec::start("", &[kept]);
+    let soon = [kept, ("STARLING_FAULT_HEARTBEAT_S", "0.2")];
+    let one = Forwarder::start_by(&[], &rtiexec.address, None, &soon);
+    let other = Forwarder::start_by(&[], &one.address, None, &soon);
+    let start = |by: &Forwarder, name| {
+        let settings = format!("connect.address={};fault.heartbeat_s=0.2", by.address);
+        lossy::Federate::start_with("1", &["env"], name, &settings)
+    };
+    let mut sender = start(&one, "sender");
+    let mut all =
+        [("near", &one), ("slow", &one), ("far", &other)].map(|(name, by)| (name, start(by, name)));
+    rtiexec.until_path("forwarder", 3);
+    for (_, receiver) in &mut all {
+        receiver.told("hear 0");
+        receiver.told("hear 1");
+        until("it hears both", || {
+            sender.told("send 1 1");
+            receiver.told("tell")[1] > 0
+        });
+    }
+    // Of reliable ones and lost ones, when all have come or are counted.
+    let counts = |all: &mut [(&str, lossy::Federate)], sent: u64| {
+        let counts = all.iter_mut().map(|(name, receiver)| {
+            let mut counts = [0; 2];
+            until("each has come or is counted", || {
+                let [came, reliable, first, _] = receiver.told("tell");
+                counts = [reliable, counter(&rtiexec, name, "lost")];
+                came + reliable + counts[1] == sent - first
+            });
+            counts
+        });
+        counts.collect::<Vec<_>>()
+    };
+    let mut before = counts(&mut all, sender.told("tell")[3]);
+    // By the tree, who sends reliable data is held until there is room.
+    for (stopped, does, reliable) in [(1, "mix", SENT / 16), (2, "send 0", 0)] {
+        signal(&all[stopped].1.child, "-STOP");
+        let sent = sender.told(&format!("{does} {SENT}"))[3];
+        signal(&all[stopped].1.child, "-CONT");
+        let now = counts(&mut all, sent);
+        println!("{before:?}, then {now:?}");
+        for (now, before) in now.iter().zip(&before) {
+            assert_eq!(now[0], before[0] + reliable);
+        }
+        assert!(now[stopped][1] - before[stopped][1] > SENT / 4);
+        before = now;
     }
 }
 

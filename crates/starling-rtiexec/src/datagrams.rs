@@ -420,9 +420,34 @@ impl Server {
         self.config.send_queue_bytes / 2
     }
 
+    /// Whether there is, on a receiver's stream.
+    pub(crate) fn has_room_for_best_effort(&mut self, receiver: usize, now: Instant) -> bool {
+        let room = self.best_effort_room();
+        let Some(to) = self.connections.get_mut(receiver) else {
+            return false;
+        };
+        if to.is_part {
+            // What this turn has written before it waits for no room yet.
+            self.flush_channel(receiver, now);
+            return !self.is_channel_full(receiver);
+        }
+        if to.writer.pending() > room && to.writable {
+            to.flush(now);
+        }
+        to.writer.pending() <= room
+    }
+
+    /// A receiver does not get so many messages of best-effort data: it is told so, soon.
+    pub(crate) fn drop_best_effort(&mut self, receiver: usize, messages: u64) {
+        if let Some(to) = self.connections.get_mut(receiver) {
+            let dropped = &mut to.best_effort.dropped;
+            *dropped = dropped.saturating_add(messages);
+            self.drops = true;
+        }
+    }
+
     /// Best-effort data goes on: by datagram where that is open, else on the receiver's stream, if it has room there.
     pub(crate) fn forward_best_effort(&mut self, receiver: usize, frame: &[u8], now: Instant) {
-        let room = self.best_effort_room();
         let Some(to) = self.connections.get_mut(receiver) else {
             return;
         };
@@ -446,15 +471,8 @@ impl Server {
             self.mark_dirty(receiver);
             return;
         }
-        if to.writer.pending() > room {
-            if to.writable {
-                to.flush(now);
-            }
-            if to.writer.pending() > room {
-                to.best_effort.dropped += 1;
-                self.drops = true;
-                return;
-            }
+        if !self.has_room_for_best_effort(receiver, now) {
+            return self.drop_best_effort(receiver, 1);
         }
         // What goes by stream is newer than what is bundled.
         self.send_bundled(&[receiver]);

@@ -6,14 +6,14 @@
 //!
 //! Invariants: of a federate at most `forwarder.window_bytes`, and one message, are on their way in either
 //! direction, or here (what is passed must be here as a whole, and what of it is to be handed on is once more); what one
-//! passes that is no member is dropped as it comes; a federate that does not read holds up nobody else, and neither
+//! passes that is no member is dropped as it comes, and best-effort data for who has no room; a federate that does not read holds up nobody else, and neither
 //! does the trunk but for those that send on it; when the trunk is gone, so are all federates, with the reason.
 
 use crate::connection::Connection;
 use crate::messages::{RELAY_HEAD_BYTES, RUN_BYTES, SMALL_BYTES_MAX};
 use crate::server::{Ending, Server};
 use crate::trunk::{Channel, frame_bytes, kept};
-use crate::ways::{Way, last_best_effort};
+use crate::ways::{Way, each, last_best_effort};
 use crate::{Config, datagrams::BY_STREAM, direct::Links};
 use mio::Token;
 use starling_core::message::FromExecutive;
@@ -177,6 +177,11 @@ impl Relay {
 fn may_go_apart(begin: &[u8], bytes: u64) -> bool {
     let fits = usize::try_from(bytes).is_ok_and(ParcelsOut::takes);
     fits && data_kind(begin) == Some(true)
+}
+
+/// Whether a whole frame is best-effort data.
+fn is_best_effort_frame(frame: &[u8]) -> bool {
+    data_kind(&frame[4..]) == Some(true)
 }
 
 /// `rest`: bytes of a frame that has begun before.
@@ -442,9 +447,6 @@ impl Server {
             taken += size;
         }
         if taken > 0 {
-            let mut frame = std::mem::take(&mut up.passed);
-            frame.clear();
-            put_passed(&mut frame, from, &data);
             let at = to
                 .iter()
                 .map(|federate| up.members.get(&(group, *federate)));
@@ -455,18 +457,53 @@ impl Server {
                     put_pass(&mut relay.first, &to, data.len(), |out| out.extend(&data));
                 }
             }
-            for receiver in here {
-                self.forward(Some(n), receiver, &frame, now);
-            }
-            self.deliver(Some(n), &frame, now);
-            if let Some(up) = &mut self.upstream {
-                up.passed = kept(frame);
-            }
+            self.pass_here((n, from), &here, &data, now);
         }
         if let Some(up) = &mut self.upstream {
             up.to = to;
         }
         Ok(taken)
+    }
+
+    /// Passes data of a federate to these. Who has no room does not get what of it is best effort, for which nobody is held.
+    fn pass_here(
+        &mut self,
+        (n, from): (usize, FederateHandle),
+        to: &[usize],
+        data: &[u8],
+        now: Instant,
+    ) {
+        let best_effort = each(data).filter(|f| is_best_effort_frame(f)).count();
+        let holds = (best_effort < each(data).count()).then_some(n);
+        let up = self.upstream.as_mut();
+        let mut frame = up.map_or(Vec::new(), |up| std::mem::take(&mut up.passed));
+        frame.clear();
+        put_passed(&mut frame, from, data);
+        let mut full = Vec::new();
+        for receiver in to {
+            if best_effort == 0 || self.has_room_for_best_effort(*receiver, now) {
+                self.forward(holds, *receiver, &frame, now);
+            } else {
+                full.push(*receiver);
+            }
+        }
+        self.deliver(holds, &frame, now);
+        if !full.is_empty() {
+            let reliable = each(data).filter(|f| !is_best_effort_frame(f));
+            let reliable = reliable.collect::<Vec<_>>().concat();
+            frame.clear();
+            put_passed(&mut frame, from, &reliable);
+            for receiver in full {
+                self.drop_best_effort(receiver, best_effort as u64);
+                if holds.is_some() {
+                    self.forward(holds, receiver, &frame, now);
+                }
+            }
+            self.deliver(holds, &frame, now);
+        }
+        if let Some(up) = &mut self.upstream {
+            up.passed = kept(frame);
+        }
     }
 
     /// Refuses a frame for this process that is longer than any is.

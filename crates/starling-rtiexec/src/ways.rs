@@ -417,14 +417,9 @@ impl Server {
             }
             return;
         }
-        // What this turn has written before it waits for no room yet.
-        self.flush_channel(receiver, now);
         // Nobody is held for it.
-        if self.is_channel_full(receiver) {
-            if let Some(to) = self.connection(receiver) {
-                to.best_effort.dropped += 1;
-            }
-            return;
+        if !self.has_room_for_best_effort(receiver, now) {
+            return self.drop_best_effort(receiver, 1);
         }
         self.forward_to_channel(None, receiver, frame, now);
         if let Some(to) = self.connection(receiver) {

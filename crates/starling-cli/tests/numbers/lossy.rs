@@ -16,7 +16,8 @@ pub const CLASSES: [&str; 2] = [
     "CustomerTransactions.CustomerSeated",
 ];
 
-/// The program of a federate: it does what it is told, a line each. `send CLASS COUNT`, `hear CLASS`, `deaf CLASS`, `tell`.
+/// The program of a federate: it does what it is told, a line each. `send CLASS COUNT`, `mix COUNT` (of both classes, of
+/// the second one in sixteen), `hear CLASS`, `deaf CLASS`, `tell`.
 pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
     let Ok(settings) = std::env::var("LOSSY_SETTINGS") else {
         return Ok(());
@@ -33,12 +34,12 @@ pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
     let own = rti
         .join_federation_execution(Some(&name), "t", "Near", &[])
         .map_err(fault)?;
-    let reliable = std::env::var("LOSSY_RELIABLE").is_ok_and(|v| v == "true");
+    let reliable = std::env::var("LOSSY_RELIABLE")?;
     let mut classes = Vec::new();
-    for class in CLASSES {
+    for (n, class) in CLASSES.into_iter().enumerate() {
         let class = rti.interaction_class_handle(class).map_err(fault)?;
         rti.publish_interaction_class(class).map_err(fault)?;
-        if !reliable {
+        if !reliable.contains(&n.to_string()) {
             rti.request_interaction_transportation_type_change(class, Transportation::BestEffort)
                 .map_err(fault)?;
         }
@@ -51,6 +52,14 @@ pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
     });
     println!("joined");
     let (mut sent, mut came) = (0_u64, [0_u64; 2]);
+    let send = |class: usize, number: u64| {
+        let mut tag = [0; 200];
+        tag[..8].copy_from_slice(&number.to_le_bytes());
+        tag[8..16].copy_from_slice(&u64::from(own.0).to_le_bytes());
+        tag[16..][..MARK.len()].copy_from_slice(MARK);
+        rti.send_interaction(classes[class], &[], &tag)
+            .map_err(fault)
+    };
     // Of each sender.
     let (mut first, mut newest) = (0, [const { BTreeMap::new() }; 2]);
     loop {
@@ -66,7 +75,7 @@ pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
                         return Err("no number".into());
                     };
                     let [number, sender] = [*number, *sender].map(u64::from_le_bytes);
-                    if newest[class].is_empty() {
+                    if newest.iter().all(BTreeMap::is_empty) {
                         first = number;
                     }
                     let newest = newest[class].insert(sender, number);
@@ -80,17 +89,18 @@ pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
         }
         for line in told.try_iter() {
             let words: Vec<_> = line.split_whitespace().collect();
-            let class = words.get(1).map(|class| class.parse::<usize>());
-            let class = class.transpose()?.unwrap_or(0);
+            let first_word = words.get(1).map(|word| word.parse::<usize>());
+            let class = first_word.transpose()?.unwrap_or(0);
             match words[0] {
                 "send" => {
                     for _ in 0..words[2].parse::<u64>()? {
-                        let mut tag = [0; 200];
-                        tag[..8].copy_from_slice(&sent.to_le_bytes());
-                        tag[8..16].copy_from_slice(&u64::from(own.0).to_le_bytes());
-                        tag[16..][..MARK.len()].copy_from_slice(MARK);
-                        rti.send_interaction(classes[class], &[], &tag)
-                            .map_err(fault)?;
+                        send(class, sent)?;
+                        sent += 1;
+                    }
+                }
+                "mix" => {
+                    for n in 0..class {
+                        send(usize::from(n % 16 == 15), sent)?;
                         sent += 1;
                     }
                 }
@@ -121,13 +131,19 @@ impl Federate {
 
     /// One whose data may be reliable.
     pub fn start_as(reliable: bool, by: &[&str], name: &str, settings: &str) -> Self {
+        let reliable = if reliable { "0 1" } else { "" };
+        Federate::start_with(reliable, by, name, settings)
+    }
+
+    /// One whose data of these classes is reliable.
+    pub fn start_with(reliable: &str, by: &[&str], name: &str, settings: &str) -> Self {
         let mut child = Command::new(by[0])
             .args(&by[1..])
             .arg(std::env::current_exe().unwrap())
             .args(["--exact", "federate", "--ignored", "--nocapture"])
             .env("LOSSY_SETTINGS", settings)
             .env("LOSSY_NAME", name)
-            .env("LOSSY_RELIABLE", reliable.to_string())
+            .env("LOSSY_RELIABLE", reliable)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
