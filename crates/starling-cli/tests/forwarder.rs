@@ -125,7 +125,8 @@ fn who_comes_by_a_forwarder_that_dies_is_told_and_the_others_go_on() {
         drop(other);
         for (federate, at) in lost.iter_mut().zip(at) {
             let why = federate.lost();
-            assert!(why.contains(&at), "{why} has no {at}");
+            let whom = format!("has lost the connection to the forwarder at {at} (process ");
+            assert!(why.contains(&whom), "{why} has no '{whom}'");
             let took = begin.elapsed();
             assert!(
                 took < Duration::from_secs(TIMEOUT_S),

@@ -6,7 +6,7 @@ use crate::server::{Ending, Server};
 use crate::sites::FORWARDER;
 use crate::trunk::CHANNELS_MAX;
 use crate::turns::Turn;
-use starling_core::message::{Finding, FromExecutive, Question, Snapshot, ToExecutive};
+use starling_core::message::{Finding, FromExecutive, PeerInfo, Question, Snapshot, ToExecutive};
 use starling_core::{
     Counters, Exception, ExceptionKind, MergedModules, NAME_BYTES_MAX, PeerId, ProtocolError, Why,
 };
@@ -355,7 +355,10 @@ impl Server {
             connection.writer.out(),
             &Welcome {
                 version: VERSION,
-                info: about,
+                info: PeerInfo {
+                    path: info.path.clone(),
+                    ..about
+                },
                 refusal: refusal.clone(),
                 frame_bytes_max,
                 answer,

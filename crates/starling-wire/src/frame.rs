@@ -43,7 +43,7 @@ pub struct Hello {
 pub struct Welcome {
     /// The version of the format that the executive speaks.
     pub version: u32,
-    /// Who it is.
+    /// Who it is, and by which path whoever said hello has come to it.
     pub info: PeerInfo,
     /// Why the connection is refused, if it is.
     pub refusal: Option<String>,

@@ -8,7 +8,7 @@ use crate::links::Links;
 use crate::statistics::Calls;
 use parking_lot::Mutex;
 use starling_core::{
-    Exception, ExceptionKind, Lrc, MessageRetractionHandle, Preconditions, Service,
+    BY_FORWARDER, Exception, ExceptionKind, Lrc, MessageRetractionHandle, Preconditions, Service,
 };
 use starling_net::{Waiter, process_stamp, reach};
 use starling_rid::{CALLBACKS_IO, Settings, Sources};
@@ -523,9 +523,13 @@ fn open(settings: &Settings, alone: bool) -> Result<(Links, Waiter), OpenError> 
     let link = starling_net::Link::new(reached.stream);
     let challenge = reached.challenge.as_ref();
     let links = Links::open(link, challenge, settings, (waiter.waker(), alarm), alone);
-    let links = links.map_err(|e| e.with(&whom))?;
-    let place = format!("rtiexec at {whom}");
-    links.lock().lrc.set_executive(place);
+    let (links, path) = links.map_err(|e| e.with(&whom))?;
+    let who = if path.contains(BY_FORWARDER) {
+        "the forwarder"
+    } else {
+        "rtiexec"
+    };
+    links.lock().lrc.set_executive(format!("{who} at {whom}"));
     Ok((links, waiter))
 }
 

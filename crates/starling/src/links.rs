@@ -71,14 +71,15 @@ pub(crate) type Locked<'a> = turns::Locked<'a, State, ReadSide, Waker>;
 impl Links {
     /// Shakes hands over a new link, with a challenge if the other side must prove that it is this
     /// user's. `waker` and `alarm` are the background thread's; `alone`:
-    /// there is none, so nobody would write a bundle later, and every call writes what it sends.
+    /// there is none, so nobody would write a bundle later, and every call writes what it sends. With it, by which path
+    /// rtiexec was reached, as it says.
     pub(crate) fn open(
         link: starling_net::Link,
         challenge: Option<&Challenge>,
         settings: &Settings,
         (waker, alarm): (Waker, Alarm),
         alone: bool,
-    ) -> Result<Self, OpenError> {
+    ) -> Result<(Self, String), OpenError> {
         let no_waiter = |e| OpenError::Refused(format!("no wake-up descriptor: {e}"));
         let waiter = Waiter::new().map_err(no_waiter)?;
         let (mut reader, mut writer) = link.split();
@@ -116,14 +117,15 @@ impl Links {
             patience: Patience::new(spin),
             looked: now,
         };
-        Ok(Links {
+        let links = Links {
             calls,
             stream,
             turns: Turns::new(state, read, waker, reader_waker),
             alarm,
             send_queue: size(settings.get(LIMITS_SEND_QUEUE_BYTES)),
             alone,
-        })
+        };
+        Ok((links, welcome.info.path))
     }
 
     /// Where services and callbacks are measured, if they are.
