@@ -59,7 +59,7 @@ enum Command {
     Ps(ps::Arguments),
     /// Show, again and again, what the federates do: rates, queues, time, who waits
     Top(top::Arguments),
-    /// Show what federates measure of themselves: data by class, sender and way, how long calls take
+    /// Show what federates measure of themselves: data by class, other federate and way, how long calls take
     Stats(stats::Arguments),
     /// Say why a federate gets no updates or interactions: walks the chain, names the link that fails
     Why(why::Arguments),

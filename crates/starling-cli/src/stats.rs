@@ -107,14 +107,20 @@ fn show(out: &mut String, told: &Statistics, name_of: impl Fn(u32) -> String) {
         let how = row.transportation.name().into();
         [name_of(row.sender.0), how, messages, bytes]
     }));
-    rows.extend(told.ways.iter().map(|row| {
-        let [messages, bytes] = of(&row.sent);
-        [
-            printable(&row.way).into(),
-            "sent".to_owned(),
-            messages,
-            bytes,
-        ]
+    lay_out(out, "  ", &rows);
+    // What is of all peers stands before what is of each.
+    let heading = ["PEER", "WAY", "SENT", "BYTES", "RECEIVED", "BYTES"];
+    let mut rows = vec![heading.map(String::from)];
+    let both = |peer: String, way: &str, sent: &Volume, received: &Volume| {
+        let ([sent, sent_bytes], [received, received_bytes]) = (of(sent), of(received));
+        let way = printable(way).into();
+        [peer, way, sent, sent_bytes, received, received_bytes]
+    };
+    let all = told.ways.iter();
+    rows.extend(all.map(|row| both("all".into(), &row.way, &row.sent, &row.received)));
+    rows.extend(told.peers.iter().map(|row| {
+        let name = name_of(row.federate.0);
+        both(name, &row.way, &row.sent, &row.received)
     }));
     lay_out(out, "  ", &rows);
     let heading = ["CALL", "CALLS", "MEAN US", "P50 US", "P99 US", "LONGEST US"];
@@ -166,6 +172,14 @@ fn as_json(list: &[FederateStatistics]) -> Value {
                 "ways": told.ways.iter().map(|row| json!({
                     "way": row.way,
                     "sent": volume(&row.sent),
+                    "received": volume(&row.received),
+                })).collect::<Vec<_>>(),
+                "peers": told.peers.iter().map(|row| json!({
+                    "handle": row.federate.0,
+                    "name": names.get(&(&*of.federation, row.federate.0)),
+                    "way": row.way,
+                    "sent": volume(&row.sent),
+                    "received": volume(&row.received),
                 })).collect::<Vec<_>>(),
                 "calls": told.calls.iter().map(call).collect::<Vec<_>>(),
             })

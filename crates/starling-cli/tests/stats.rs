@@ -3,9 +3,10 @@
 
 mod numbers;
 
+use numbers::sites::Forwarder;
 use numbers::{Ears, Rtiexec, until};
 use serde_json::Value;
-use starling::{Callback, CallbackModel, RtiAmbassador};
+use starling::{Callback, CallbackModel, RtiAmbassador, Transportation};
 use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, channel};
@@ -22,12 +23,18 @@ fn stats(rtiexec: &Rtiexec, options: &[&str]) -> String {
 }
 
 fn join(rtiexec: &Rtiexec, name: &str, settings: &str) -> (RtiAmbassador, Receiver<Callback>) {
+    join_at(&rtiexec.address, HELLO, name, settings)
+}
+
+const HELLO: &str = "../../examples/hello/Hello.xml";
+
+fn join_at(at: &str, fom: &str, name: &str, settings: &str) -> (RtiAmbassador, Receiver<Callback>) {
     let (to, heard) = channel();
     let rti = RtiAmbassador::new();
-    let settings = format!("{};connect.timeout_s=100;{settings}", rtiexec.address);
+    let settings = format!("{at};connect.timeout_s=100;{settings}");
     rti.connect(Box::new(Ears(to)), CallbackModel::Evoked, &settings)
         .unwrap();
-    let fom = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/hello/Hello.xml");
+    let fom = Path::new(env!("CARGO_MANIFEST_DIR")).join(fom);
     // Another may have created it.
     let _ = rti.create_federation_execution("Hello", &[fom.display().to_string()], None, "");
     rti.join_federation_execution(Some(name), "car", "Hello", &[])
@@ -105,7 +112,7 @@ fn federates_tell_what_they_send_get_and_take() {
         "{all}"
     );
     let way = &by_sender["ways"][0];
-    assert_eq!(way["way"], "to rtiexec", "{all}");
+    assert_eq!(way["way"], "rtiexec", "{all}");
     assert_eq!(way["sent"]["messages"], 10, "{all}");
     let call = |of: &Value, name: &str| {
         let calls = of["calls"].as_array().unwrap();
@@ -149,7 +156,8 @@ fn federates_tell_what_they_send_get_and_take() {
         "Sender of Hello:",
         "  HLAobjectRoot.Car  HLAreliable     10 ",
         "  Sender  HLAreliable     10 ",
-        "  to rtiexec  sent ",
+        "  all       rtiexec  10 ",
+        "  Receiver  rtiexec  10 ",
         "  updateAttributeValues ",
         "Silent of Hello:\n  nothing: it measures if its settings have statistics.enabled = true",
     ] {
@@ -240,6 +248,121 @@ fn who_is_restored_counts_anew_by_class_and_by_way_and_goes_on_with_calls() {
     expect_of_both("federationRestored");
     update(3);
     counted(3, 13);
+}
+
+/// By whatever way it goes, what one sends is counted by that way and for each receiver, and at each receiver by that way and of
+/// that sender: the same messages and bytes.
+#[test]
+fn what_goes_each_way_is_counted_at_both_ends_by_way_and_peer() {
+    let off = "transport.shared_memory=off";
+    let direct = format!("{off};transport.path=direct");
+    let single = format!("{direct};transport.best_effort=datagrams");
+    let multicast = format!("{direct};transport.best_effort=multicast");
+    let datagrams = format!("{off};transport.best_effort=datagrams");
+    // As `starling ps` calls the path, whether it is best effort, and how often each message is sent.
+    let ways = [
+        ("rtiexec", off, "rtiexec (", false, 1),
+        ("rtiexec by datagrams", &datagrams, "rtiexec (", true, 1),
+        ("shared memory", "", "shared memory", false, 1),
+        ("direct tcp", &direct, "direct tcp", false, 2),
+        ("unicast", &single, "direct tcp", true, 2),
+        ("multicast", &multicast, "direct tcp", true, 1),
+        ("forwarder", off, "forwarder", false, 1),
+    ];
+    std::thread::scope(|scope| {
+        for (way, settings, path, best_effort, copies) in ways {
+            scope.spawn(move || goes_one_way(way, settings, path, best_effort, copies));
+        }
+    });
+}
+
+fn goes_one_way(way: &str, settings: &str, path: &str, best_effort: bool, copies: u64) {
+    const SENT: u64 = 100;
+    const RESTAURANT: &str = "../../tests/data/fom/restaurant/RestaurantFOMmodule-2010.xml";
+    let linking = [("STARLING_TRANSPORT_PATH", "direct")];
+    let rtiexec = Rtiexec::start_by(&[], Some("127.0.0.1:0"), "", &linking);
+    let forwarder = (way == "forwarder").then(|| Forwarder::start(&rtiexec.address));
+    let at = match (&forwarder, way) {
+        (Some(forwarder), _) => &forwarder.address,
+        // Datagrams come beside a TCP listener.
+        (_, "rtiexec by datagrams") => rtiexec.tcp.as_ref().unwrap(),
+        _ => &rtiexec.address,
+    };
+    let settings = format!("statistics.enabled=true;net.unix=false;{settings}");
+    let joined = ["sender", "a", "b"].map(|name| join_at(at, RESTAURANT, name, &settings));
+    let all = joined.each_ref().map(|(rti, _heard)| rti);
+    let [sender, receivers @ ..] = &all;
+    for name in ["a", "b"] {
+        until(path, || rtiexec.path("sender", name).starts_with(path));
+    }
+    let class = sender.interaction_class_handle("CustomerTransactions.FoodServed");
+    let class = class.unwrap();
+    sender.publish_interaction_class(class).unwrap();
+    if best_effort {
+        let best_effort = Transportation::BestEffort;
+        let asked = sender.request_interaction_transportation_type_change(class, best_effort);
+        asked.unwrap();
+    }
+    for receiver in receivers {
+        receiver.subscribe_interaction_class(class, true).unwrap();
+    }
+    let told = |name: &str| {
+        let all: Value = serde_json::from_str(&stats(&rtiexec, &["--json"])).unwrap();
+        let of = all.as_array().unwrap().iter().find(|of| of["name"] == name);
+        of.unwrap()["statistics"].clone()
+    };
+    // Of all, or of a peer: messages and bytes that went this way.
+    let counts = |told: &Value, peer: Option<&str>, which: &str| {
+        let list = if peer.is_some() { "peers" } else { "ways" };
+        let rows = told[list].as_array().into_iter().flatten();
+        let mut rows = rows.filter(|row| peer.is_none_or(|peer| row["name"] == peer));
+        let row = rows.find(|row| row["way"] == way);
+        ["messages", "bytes"].map(|what| row.map_or(0, |row| row[which][what].as_u64().unwrap()))
+    };
+    let sent = |told: &Value| [None, Some("a"), Some("b")].map(|peer| counts(told, peer, "sent"));
+    let send = |count: u64| {
+        for _ in 0..count {
+            sender.send_interaction(class, &[], &[7; 100]).unwrap();
+        }
+        for rti in &all {
+            rti.evoke_multiple_callbacks(0.0, 0.1).unwrap();
+        }
+    };
+    let mut all_sent = 0;
+    until(way, || {
+        send(1);
+        all_sent += 1;
+        sent(&told("sender"))
+            .iter()
+            .all(|[messages, _]| *messages > 0)
+    });
+    // When the sender has told of all.
+    let all_told = |all_sent: u64| {
+        let mut now = Value::Null;
+        until("all is told", || {
+            now = told("sender");
+            let classes = now["classes"].as_array().into_iter().flatten();
+            let sent = classes.map(|row| row["sent"]["messages"].as_u64().unwrap());
+            sent.sum::<u64>() == all_sent
+        });
+        sent(&now)
+    };
+    let before = all_told(all_sent);
+    send(SENT);
+    let now = all_told(all_sent + SENT);
+    let new = [0, 1, 2].map(|n| [0, 1].map(|what| now[n][what] - before[n][what]));
+    println!("{way}: {new:?}");
+    let [messages, bytes] = new[1];
+    assert!(messages == SENT && bytes > SENT * 100, "{way}: {new:?}");
+    assert_eq!(new[2], new[1], "{way}");
+    assert_eq!(new[0], new[1].map(|one| copies * one), "{way}");
+    for (name, sent) in [("a", now[1]), ("b", now[2])] {
+        until("the same at the other end", || {
+            send(0);
+            let told = told(name);
+            [None, Some("sender")].map(|peer| counts(&told, peer, "received")) == [sent; 2]
+        });
+    }
 }
 
 #[test]

@@ -128,8 +128,11 @@ fn what_waits_for_its_receiver_is_not_counted_before_it_is_delivered() {
 fn with_a_name_of(bytes: usize) -> Statistics {
     let mut statistics = Statistics::default();
     let way = "w".repeat(bytes);
-    let sent = Default::default();
-    statistics.ways.push(WayTraffic { way, sent });
+    statistics.ways.push(WayTraffic {
+        way,
+        sent: Default::default(),
+        received: Default::default(),
+    });
     statistics
 }
 

@@ -135,7 +135,7 @@ settings! {
     SERVICES_RATES: bool = "services.rates", Kind::Switch, "", "true",
         "Whether rtiexec's federation executions reduce update rates. off: subscribing with an update rate designator throws RTIinternalError. Saves and federates as with services.mom.";
     STATISTICS_ENABLED: bool = "statistics.enabled", Kind::Switch, "", "false",
-        "Whether a federate counts its data by class, sender and way, and measures how long its services and callbacks take, for starling stats. That takes it two looks at the clock for each call.";
+        "Whether a federate counts its data by class, other federate and way, and measures how long its services and callbacks take, for starling stats. That takes it two looks at the clock for each call.";
     FOM_CHECK: String = "fom.check", Kind::Choice(&["lenient", "strict"]), "", "lenient",
         "What rtiexec does about FOM modules that contradict each other, or refer to data types that no module defines, where that can't change any exchange of data, or that hold elements or values that the OMT doesn't know (docs/messages.md: doubtful FDD). lenient: a warning in its log, the first definition holds. strict: they are refused. starling fom check says the same beforehand.";
     LOG_LEVEL: String = "log.level", Kind::Choice(&["off", "error", "warning", "info", "debug", "trace"]), "", "info",

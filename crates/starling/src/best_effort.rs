@@ -5,7 +5,7 @@
 //! on its link, before the other begins: what was sent before can't come behind what is sent from then on.
 
 use crate::direct::{Direct, Peer, Way, cut};
-use crate::group::{self, Ear, Groups, Hearing, ways};
+use crate::group::{self, Ear, Group, Groups, Hearing, ways};
 use starling_core::Run;
 use starling_net::Stream;
 use starling_wire::{DataFrame, OnLink, put_on_link};
@@ -397,6 +397,26 @@ impl Peer {
                 self.ask_alone(groups);
                 Way::Link
             }
+        }
+    }
+
+    /// The same, with nobody asked.
+    pub(crate) fn way_now(&self, groups: &Groups, group: Option<usize>, bytes: usize) -> Way {
+        let mut alone = true;
+        if let Some(place) = group {
+            let ear = &self.ears[place];
+            match ear.hearing {
+                Hearing::Hears if groups.takes(place, bytes) => return Way::Group,
+                Hearing::Hears => return Way::BehindGroup,
+                _ => alone = ear.is_deaf(),
+            }
+        }
+        alone &= groups.takes_single(self.elsewhere);
+        let hears =
+            |(single, ear): &(Group, Ear)| ear.hearing == Hearing::Hears && single.takes(bytes);
+        match self.single.as_deref() {
+            Some(single) if alone && hears(single) => Way::Single,
+            _ => Way::Link,
         }
     }
 

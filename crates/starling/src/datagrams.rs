@@ -5,6 +5,7 @@
 
 use crate::link::Link;
 use crate::state::State;
+use crate::statistics::Way;
 use starling_core::DataOut;
 use starling_net::{Arrivals, Bundle, Datagrams, Leaving, LinkReader, Quality, Stream};
 use starling_wire::{
@@ -69,6 +70,12 @@ pub(crate) struct Sending {
 }
 
 impl Sending {
+    /// Whether a message of these bytes goes by a datagram.
+    #[inline]
+    pub(crate) fn takes(&self, bytes: usize) -> bool {
+        self.open && self.out.takes(bytes)
+    }
+
     /// Sends what is bundled, and one that asks, or says, whether the other end is heard.
     fn send(&mut self, now: Instant, asks: bool) {
         self.out.datagram(self.heard.is_some(), asks);
@@ -274,7 +281,7 @@ impl Link {
             frame.put_into(self.out());
             return;
         };
-        if sending.open && sending.out.takes(frame.bytes()) {
+        if sending.takes(frame.bytes()) {
             if sending.make_room(frame.bytes()) {
                 self.send_datagram();
             }
@@ -413,6 +420,7 @@ impl State {
 
     /// Takes frames of a datagram: a fault of them ends nothing, as it does at rtiexec.
     fn take_of_rtiexec(&mut self, receiving: &mut Receiving) {
+        self.note_came(Way::Datagrams);
         if let Err(why) = self.take_of_datagram(None)
             && !std::mem::replace(&mut receiving.warned, true)
         {

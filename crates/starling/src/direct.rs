@@ -8,6 +8,7 @@
 
 use crate::dropped::Dropped;
 use crate::group::{Ear, Group, Groups};
+use crate::statistics;
 use crate::window::Window;
 use starling_core::{DataPath, FederateHandle, NAME_BYTES_MAX};
 use starling_net::{Bundle, Bundling, LinkWriter, Records, Stream};
@@ -279,6 +280,31 @@ impl Direct {
         self.last.0.clear();
         self.last.0.extend_from_slice(to);
         self.most = self.window();
+    }
+
+    /// By which ways data of so many bytes goes to those of these who are here; best-effort data of this class, if it is.
+    pub(crate) fn ways_to(
+        &self,
+        to: &[FederateHandle],
+        best_effort: Option<u32>,
+        bytes: usize,
+    ) -> Vec<(FederateHandle, statistics::Way)> {
+        let here = self.peers.iter().filter(|p| to.contains(&p.federate));
+        let ways = here.map(|peer| {
+            let way = match (best_effort, &self.groups) {
+                _ if peer.stream.is_none() => statistics::Way::Stream,
+                (Some(class), Some(groups)) => {
+                    match peer.way_now(groups, groups.of_class(class), bytes) {
+                        Way::Group => statistics::Way::Multicast,
+                        Way::Single => statistics::Way::Unicast,
+                        Way::BehindGroup | Way::Link => statistics::Way::Link,
+                    }
+                }
+                _ => statistics::Way::Link,
+            };
+            (peer.federate, way)
+        });
+        ways.collect()
     }
 
     /// The same of best-effort data, which goes beside the links to those who hear datagrams.

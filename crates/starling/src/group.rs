@@ -273,6 +273,11 @@ impl Groups {
         )
     }
 
+    /// Whether the one at this place takes a frame of so many bytes.
+    pub(crate) fn takes(&self, place: usize, bytes: usize) -> bool {
+        self.all[place].takes(bytes)
+    }
+
     /// Whether data for one on this or another host goes to it by datagrams of its own.
     #[inline]
     pub(crate) fn takes_single(&self, elsewhere: bool) -> bool {

@@ -5,6 +5,7 @@ use crate::group::Groups;
 use crate::intake::{belongs_to, take_plainly};
 use crate::peers::{Last, Open, Peer, Stage};
 use crate::state::State;
+use crate::statistics::Way;
 use starling_core::{DataPath, Federate, FederateHandle, NAME_BYTES_MAX, ProtocolError};
 use starling_net::{Arrivals, Datagrams, Quality, leave_room};
 use starling_wire::{GroupIn, OnLink, Secret, read_data, split_datagram, split_frame};
@@ -296,6 +297,10 @@ impl State {
     /// be: others may have sent them, so it is no fault of the link's.
     fn take_heard(&mut self, federate: FederateHandle, heard: &mut Heard, frames: &[u8]) -> bool {
         self.batch.refill(frames);
+        self.note_came(match heard.number {
+            0 => Way::Unicast,
+            _ => Way::Multicast,
+        });
         let Err(why) = self.take_of_datagram(Some(federate)) else {
             return false;
         };

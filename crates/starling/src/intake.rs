@@ -10,7 +10,7 @@ use crate::rings::Rings;
 use crate::shared::{Place, Shared};
 use crate::site::Site;
 use crate::state::State;
-use crate::statistics::Ways;
+use crate::statistics::{Way as By, Ways};
 use starling_core::message::{Data, FromExecutive};
 use starling_core::{Batch, DataPath, Federate, FederateHandle, Lrc, ProtocolError};
 use starling_net::LinkReader;
@@ -88,6 +88,7 @@ impl State {
                     receiving.note_streamed(reader.position(), &reader.inbox()[..run]);
                 }
                 self.batch.refill(&reader.inbox()[..run]);
+                self.note_came(By::Stream);
                 reader.consume(run);
                 if self.leave_batch(None) {
                     continue;
@@ -110,6 +111,9 @@ impl State {
             if let Some(receiving) = receiving {
                 receiving.note_streamed(reader.position(), &reader.inbox()[..used]);
             }
+            if let Some(ways) = &mut self.lrc.outbox().ways {
+                ways.came(By::Stream, &reader.inbox()[..used]);
+            }
             let taken = self.take(frame);
             reader.consume(used);
             let noticed = taken
@@ -119,6 +123,14 @@ impl State {
             }
         };
         self.refuse(refused);
+    }
+
+    /// The batch has come this way.
+    #[inline(always)]
+    pub(crate) fn note_came(&mut self, by: By) {
+        if let Some(ways) = &mut self.lrc.outbox().ways {
+            ways.came(by, self.batch.bytes());
+        }
     }
 
     /// Takes the frames of the batch, all of which are data.
@@ -235,6 +247,7 @@ impl State {
             return Ok(());
         }
         self.batch.refill(frames);
+        self.note_came(By::Forwarder);
         let Err(why) = self.take_of_peer(from) else {
             return Ok(());
         };
@@ -476,6 +489,7 @@ impl State {
                         return Ok(());
                     }
                     self.batch.refill(&frames);
+                    self.note_came(By::Stream);
                     if let Err(why) = self.take_of_peer(federate) {
                         self.break_off(from, federate, &why.0, rings)?;
                     }
@@ -570,6 +584,7 @@ impl State {
                 return Ok(false);
             }
         }
+        self.note_came(By::SharedMemory);
         if self.leave_batch(Some((Way::Ring(mark), federate))) {
             return Ok(true);
         }

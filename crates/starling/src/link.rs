@@ -491,18 +491,46 @@ impl Link {
         }
     }
 
-    /// Counts by which way it goes.
+    /// Counts by which way it goes, and to whom.
     #[cold]
     fn count_way(&mut self, frame: &DataOut<'_>) {
-        let way = match frame.path {
-            DataPath::Direct => Way::Direct,
-            DataPath::Executive if self.datagrams.is_some() && is_best_effort(frame.data) => {
-                Way::Datagrams
+        let (to, bytes) = (frame.to, DataFrame::new(frame.data).bytes());
+        let best_effort = is_best_effort(frame.data);
+        let Some(ways) = &mut self.ways else { return };
+        match frame.path {
+            DataPath::Executive => {
+                let sending = self.datagrams.as_ref();
+                let apart = best_effort && sending.is_some_and(|s| s.takes(bytes));
+                let way = if apart { Way::Datagrams } else { Way::Stream };
+                ways.sent(way, to, bytes);
             }
-            DataPath::Executive => Way::Stream,
-        };
-        if let Some(ways) = &mut self.ways {
-            ways.add(way, DataFrame::new(frame.data).bytes());
+            DataPath::Direct => {
+                let mut once = |way, to: Vec<_>| {
+                    if !to.is_empty() {
+                        ways.sent(way, &to, bytes);
+                    }
+                };
+                if let Some(shared) = &self.shared {
+                    let (reading, relayed) = shared.peers_among(to);
+                    once(Way::SharedMemory, reading);
+                    once(Way::Stream, relayed);
+                }
+                if let Some(site) = &self.site {
+                    let here = site.peers().filter(|f| to.contains(f));
+                    once(Way::Forwarder, here.collect());
+                }
+                if let Some(direct) = &self.direct {
+                    let class = best_effort.then_some(frame.group);
+                    let mut group = Vec::new();
+                    for (to, way) in direct.ways_to(to, class, bytes) {
+                        match way {
+                            Way::Multicast => group.push(to),
+                            alone => once(alone, vec![to]),
+                        }
+                    }
+                    once(Way::Multicast, group);
+                }
+            }
         }
     }
 

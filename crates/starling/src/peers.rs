@@ -11,6 +11,7 @@ use crate::intake::{BATCH_BYTES, belongs_to, refused};
 use crate::link::Link;
 use crate::pending::Way;
 use crate::state::State;
+use crate::statistics::Way as By;
 use starling_core::{DataPath, Federate, FederateHandle, ProtocolError};
 use starling_net::{
     Arrivals, Fill, LinkReader, Listener, Stream, Unpack, Watch, leave_room, leave_room_beside,
@@ -617,12 +618,14 @@ impl State {
         heard: &mut Vec<Heard>,
         now: Instant,
     ) -> Result<(usize, bool), ProtocolError> {
+        let by = if mark == 0 { By::Stream } else { By::Link };
         let mut used = 0;
         loop {
             let rest = &bytes[used..];
             let run = run_of_data(rest, BATCH_BYTES);
             if run > 0 {
                 self.batch.refill(&rest[..run]);
+                self.note_came(by);
                 // What comes to a group has its place behind this.
                 let may_wait = mark != 0 && heard.is_empty();
                 if !may_wait || !self.leave_batch(Some((Way::Link(mark), federate))) {
@@ -642,6 +645,9 @@ impl State {
             match (read_data(frame), read_on_link(frame)) {
                 (Some(data), _) => {
                     self.settle();
+                    if let Some(ways) = &mut self.lrc.outbox().ways {
+                        ways.came(by, &rest[..length]);
+                    }
                     let data = data.map_err(refused)?;
                     belongs_to(federate, &data)?;
                     self.lrc.receive_data(&data, DataPath::Direct, None)?;

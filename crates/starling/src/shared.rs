@@ -305,6 +305,18 @@ impl Shared {
         }
     }
 
+    /// Those of these who read the ring, or will, and those to whom it is relayed.
+    pub(crate) fn peers_among(
+        &self,
+        to: &[FederateHandle],
+    ) -> (Vec<FederateHandle>, Vec<FederateHandle>) {
+        let here = self.peers.iter().filter(|p| to.contains(&p.federate));
+        let (reading, relayed): (Vec<_>, _) =
+            here.partition(|p| p.reads_ring() || p.backlog.is_some());
+        let federates = |peers: Vec<&Peer>| peers.iter().map(|p| p.federate).collect();
+        (federates(reading), federates(relayed))
+    }
+
     fn seats(&self, to: &[FederateHandle]) -> Seats {
         let peers = self.peers.iter();
         let here = peers.filter(|p| p.reads_ring() && to.contains(&p.federate));

@@ -1,10 +1,11 @@
 //! What a federate measures of itself where `statistics.enabled` is on, for `starling stats`: how long services
-//! and callbacks take, and by which ways its data goes. What data that is, the core counts.
+//! and callbacks take, and by which ways its data goes and comes, for and from whom. What data that is, the core counts.
 
 use parking_lot::Mutex;
-use starling_core::Service;
 use starling_core::message::Statistics;
-use starling_core::message::statistics::{CallTimes, Volume, WayTraffic};
+use starling_core::message::statistics::{CallTimes, PeerTraffic, Volume, WayTraffic};
+use starling_core::{FederateHandle, Service};
+use starling_wire::{data_kind, read_data, split_frame};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -86,42 +87,108 @@ impl Begun {
     }
 }
 
-/// By which ways data has gone since the federate joined or was restored: whole frames.
-#[derive(Default)]
-pub(crate) struct Ways([Volume; 3]);
-
-/// One of them.
-#[derive(Clone, Copy)]
+/// How data travels, in either direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Way {
     Stream,
     Datagrams,
-    Direct,
+    SharedMemory,
+    Link,
+    Unicast,
+    Multicast,
+    Forwarder,
 }
 
+impl Way {
+    const ALL: [Way; 7] = [
+        Way::Stream,
+        Way::Datagrams,
+        Way::SharedMemory,
+        Way::Link,
+        Way::Unicast,
+        Way::Multicast,
+        Way::Forwarder,
+    ];
+
+    fn name(self) -> String {
+        let name = match self {
+            Way::Stream => "rtiexec",
+            Way::Datagrams => "rtiexec by datagrams",
+            Way::SharedMemory => "shared memory",
+            Way::Link => "direct tcp",
+            Way::Unicast => "unicast",
+            Way::Multicast => "multicast",
+            Way::Forwarder => "forwarder",
+        };
+        name.to_owned()
+    }
+}
+
+/// By which ways data has gone and come since the federate joined or was restored, and for and from whom: whole frames.
+#[derive(Default)]
+pub(crate) struct Ways {
+    sent: [Volume; Way::ALL.len()],
+    /// Sent and received.
+    peers: BTreeMap<(FederateHandle, Way), [Volume; 2]>,
+}
+
+/// Of so many peers and ways it is told.
+const PEERS_MAX: usize = Statistics::BYTES_MAX / 1024;
+
 impl Ways {
-    pub(crate) fn add(&mut self, way: Way, bytes: usize) {
-        self.0[way as usize].add(bytes);
+    /// A message of these bytes goes this way, once for all of these.
+    pub(crate) fn sent(&mut self, way: Way, to: &[FederateHandle], bytes: usize) {
+        self.sent[way as usize].add(bytes);
+        for federate in to {
+            let peer = self.peers.entry((*federate, way)).or_default();
+            peer[0].add(bytes);
+        }
     }
 
-    fn told(&self) -> Vec<WayTraffic> {
-        let names = [
-            "to rtiexec",
-            "to rtiexec by datagrams",
-            "to other federates",
-        ];
-        let all = names.into_iter().zip(self.0);
-        let used = all.filter(|(_, sent)| sent.messages > 0);
-        used.map(|(way, sent)| WayTraffic {
-            way: way.to_owned(),
-            sent,
-        })
-        .collect()
+    /// Whole frames have come this way, of which some may be no data.
+    #[cold]
+    pub(crate) fn came(&mut self, way: Way, mut frames: &[u8]) {
+        while let Ok(Some((frame, size))) = split_frame(frames) {
+            frames = &frames[size..];
+            if data_kind(frame).is_some()
+                && let Some(Ok(data)) = read_data(frame)
+            {
+                let peer = self.peers.entry((data.sender, way)).or_default();
+                peer[1].add(size);
+            }
+        }
+    }
+
+    fn told(&self) -> (Vec<WayTraffic>, Vec<PeerTraffic>) {
+        let all = Way::ALL.into_iter().map(|way| {
+            let mut received = Volume::default();
+            for (_, [_, came]) in self.peers.iter().filter(|((_, by), _)| *by == way) {
+                received.messages += came.messages;
+                received.bytes += came.bytes;
+            }
+            WayTraffic {
+                way: way.name(),
+                sent: self.sent[way as usize],
+                received,
+            }
+        });
+        let used = all.filter(|of| of.sent.messages + of.received.messages > 0);
+        let peers = self
+            .peers
+            .iter()
+            .map(|((federate, way), both)| PeerTraffic {
+                federate: *federate,
+                way: way.name(),
+                sent: both[0],
+                received: both[1],
+            });
+        (used.collect(), peers.take(PEERS_MAX).collect())
     }
 }
 
 /// Adds what is measured here to what the core has counted.
 pub(crate) fn complete(mut traffic: Statistics, ways: Option<&Ways>, calls: &Calls) -> Statistics {
-    traffic.ways = ways.map(Ways::told).unwrap_or_default();
+    (traffic.ways, traffic.peers) = ways.map(Ways::told).unwrap_or_default();
     traffic.calls = calls.told();
     traffic
 }

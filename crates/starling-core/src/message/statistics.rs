@@ -10,8 +10,10 @@ pub struct Statistics {
     pub classes: Vec<ClassTraffic>,
     /// Data that was delivered, by the federate that sent it.
     pub senders: Vec<SenderTraffic>,
-    /// Data that was sent, by the way that it took from here.
+    /// Data by the way that it took from here, or came by.
     pub ways: Vec<WayTraffic>,
+    /// Data by the federate that it was for, or came from, and that way.
+    pub peers: Vec<PeerTraffic>,
     /// Services and callbacks that were called.
     pub calls: Vec<CallTimes>,
 }
@@ -60,13 +62,28 @@ pub struct SenderTraffic {
     pub received: Volume,
 }
 
-/// Data that was sent one way.
+/// Data that was sent, or came, one way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WayTraffic {
     /// Which way, as a phrase.
     pub way: String,
-    /// Messages put on it. One that goes on links of several receivers counts for each.
+    /// Messages put on it: one for all that it goes to, but on links or by datagrams of their own one for each.
     pub sent: Volume,
+    /// Messages that came by it.
+    pub received: Volume,
+}
+
+/// Data for one federate, and from it, by one way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerTraffic {
+    /// Whom it was for, or who sent it.
+    pub federate: FederateHandle,
+    /// Which way, as a phrase.
+    pub way: String,
+    /// Messages for it.
+    pub sent: Volume,
+    /// Messages from it that came.
+    pub received: Volume,
 }
 
 /// How long the calls of a service, or of a callback, took.
@@ -130,12 +147,14 @@ impl Statistics {
 
     /// About how much memory this takes.
     pub fn bytes(&self) -> usize {
-        let rows = self.classes.len() + self.senders.len() + self.ways.len() + self.calls.len();
+        let sent = self.classes.len() + self.ways.len() + self.peers.len();
+        let rows = sent + self.senders.len() + self.calls.len();
         let classes = self.classes.iter().map(|c| c.class.len());
         let ways = self.ways.iter().map(|w| w.way.len());
+        let peers = self.peers.iter().map(|p| p.way.len());
         let calls = self.calls.iter();
         let calls = calls.map(|c| c.name.len() + size_of::<u64>() * c.buckets.len());
-        rows * Self::ROW_BYTES + classes.chain(ways).chain(calls).sum::<usize>()
+        rows * Self::ROW_BYTES + classes.chain(ways).chain(peers).chain(calls).sum::<usize>()
     }
 
     /// Refuses what is more than any federate tells: it is kept.

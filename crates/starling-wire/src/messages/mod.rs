@@ -3,7 +3,7 @@
 
 use crate::codec::{Reader, Wire, WireError, bad, put_number};
 use starling_core::message::statistics::{
-    CallTimes, ClassTraffic, SenderTraffic, Volume, WayTraffic,
+    CallTimes, ClassTraffic, PeerTraffic, SenderTraffic, Volume, WayTraffic,
 };
 use starling_core::message::*;
 use starling_core::{
@@ -224,11 +224,12 @@ fields! {
         time, galt, galt_passed, lits, lookahead, constrained, asked, advancing_to, in_state_ms, queued,
         waits_for
     }
-    Statistics { classes, senders, ways, calls }
+    Statistics { classes, senders, ways, peers, calls }
     Volume { messages, bytes }
     ClassTraffic { class, is_interaction, transportation, sent, received }
     SenderTraffic { sender, transportation, received }
-    WayTraffic { way, sent }
+    WayTraffic { way, sent, received }
+    PeerTraffic { federate, way, sent, received }
     CallTimes { name, is_callback, total_ns, longest_ns, buckets }
     FederateStatistics { federation, handle, name, told }
     Cause { sender, request }

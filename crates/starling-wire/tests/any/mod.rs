@@ -289,11 +289,12 @@ structs! {
     Request { applied, fenced, body }
     TimeRequest { applied, body }
     Doing { calls, service, callback }
-    Statistics { classes, senders, ways, calls }
+    Statistics { classes, senders, ways, peers, calls }
     statistics::Volume { messages, bytes }
     statistics::ClassTraffic { class, is_interaction, transportation, sent, received }
     statistics::SenderTraffic { sender, transportation, received }
-    statistics::WayTraffic { way, sent }
+    statistics::WayTraffic { way, sent, received }
+    statistics::PeerTraffic { federate, way, sent, received }
     statistics::CallTimes { name, is_callback, total_ns, longest_ns, buckets }
     FederateStatistics { federation, handle, name, told }
     Question { federation, federate, subject }
