@@ -10,6 +10,7 @@ options: only the rows that have them in their names.
 """
 
 import argparse
+import json
 import re
 import shutil
 import signal
@@ -358,15 +359,20 @@ def main() -> int:
     parser.add_argument("--rti-root", required=True)
     parser.add_argument("--programs", required=True)
     parser.add_argument("--fom", required=True)
-    parser.add_argument("--ring", required=True, help="the example `bundles` of starling-ring")
-    parser.add_argument("--mom", required=True, help="the example `mom_cost` of starling-core")
+    parser.add_argument("--ring", default="", help="the example `bundles` of starling-ring")
+    parser.add_argument("--mom", default="", help="the example `mom_cost` of starling-core")
     parser.add_argument("--rounds", type=int, default=3, help="counts of each length")
+    parser.add_argument("--json", nargs="+", help="only these cases, by name; no bound is held")
     parser.add_argument("words", nargs="*")
     given = parser.parse_args()
     for tool in ("valgrind", "strace"):
         if not shutil.which(tool):
             print(f"{tool} is missing: install the package {tool}")
             return 1
+    if given.json:
+        only = [row for row in rows(given) if row.name.rpartition(": ")[0] in given.json]
+        print(json.dumps({row.name: row.measure() for row in only}))
+        return 0
     good = True
     for row in rows(given):
         if not all(word in row.name for word in given.words):

@@ -33,6 +33,7 @@ class Figure:
     placed: str = ""  # where processes run, in the study's words
     #: Of the raw run, where it is another one.
     key_raw: str = ""
+    earlier: bool = False  # whether the limit is an earlier one of the same
     #: What is sent may be lost; the share of it, here and there.
     lossy: bool = False
     lost: list[tuple[float, float]] = field(default_factory=list)
@@ -89,6 +90,25 @@ def losses(measured: list[Figure]) -> list[str]:
         lines.append(
             f"{f.name}: {spread(ours, '.1%')} of the updates were lost; {f.raw_name}: "
             f"{spread(theirs, '.1%')}"
+        )
+    return lines
+
+
+def fan_outs(measured: list[Figure], to: str = " to 8") -> list[str]:
+    """How many times what one gets several get together, of Starling and, in the same rounds, of
+    plain ends, which is what the CPUs have for that: a line for each way."""
+    found = {(f.name.partition(", ")[2], f.raw_name): f for f in measured if f.unit != "us"}
+    lines = []
+    for (way, limit), f in found.items():
+        one, ours = found.get((way, limit.replace(to, ""))), found.get((way, "to one"))
+        if to not in limit or not one or not ours:
+            continue
+        plain = [a / b for a, b in zip(f.theirs, one.theirs, strict=True)]
+        share = [a / b for a, b in zip(ours.ratios(), plain, strict=True)]
+        lines.append(
+            f"{f.name}: x {spread(ours.ratios(), '.2f')} of what one gets; {limit}: x "
+            f"{spread(plain, '.2f')}, which these CPUs have for it: Starling has x "
+            f"{spread(share, '.2f')} of that"
         )
     return lines
 

@@ -32,7 +32,7 @@ class Estimate:
         return f"{self.value:.3g}{unit} ({self.low:.3g} to {self.high:.3g})"
 
 
-def _estimate(value: float, error: float, freedom: int) -> Estimate:
+def _estimate(value: float, error: float, freedom: float) -> Estimate:
     from scipy.special import stdtrit  # takes half a second to load
 
     if freedom < 1:
@@ -121,6 +121,20 @@ def fit(
 def times(one: Sequence[float], other: Sequence[float]) -> Estimate:
     """How many times the other the first is: the geometric mean of what it is round by round."""
     return _factor(np.log(one) - np.log(other))
+
+
+def apart(one: Sequence[float], other: Sequence[float]) -> Estimate:
+    """The same of samples that were not taken in the same rounds, such as those of two runs."""
+    logs = [np.log(one), np.log(other)]
+    value = float(logs[0].mean() - logs[1].mean())
+    if min(map(len, logs)) < 2:
+        return Estimate(float(np.exp(value)))
+    parts = [own.var(ddof=1) / len(own) for own in logs]
+    # Welch's degrees of freedom; values that don't differ at all have as many as both together.
+    below = sum(part**2 / (len(own) - 1) for part, own in zip(parts, logs, strict=True))
+    freedom = sum(parts) ** 2 / below if below > 0 else len(one) + len(other) - 2
+    found = _estimate(value, float(np.sqrt(sum(parts))), freedom)
+    return Estimate(*(float(np.exp(v)) for v in (found.value, found.low, found.high)))
 
 
 def more(one: list[list[float]], other: list[list[float]]) -> Estimate | None:

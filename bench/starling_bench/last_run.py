@@ -1,13 +1,17 @@
 """What of a run of figures beside a limit (`beside`) is kept and committed, and how the next run
-differs from it: ratios, as these hang less on the machine than what was measured.
+differs from it: ratios, as these hang less on the machine than what was measured, and what is
+counted; of both only what the clock says, too, is called better or worse (`alike`).
 """
 
 import json
 import statistics
 from pathlib import Path
 
+from . import alike
 from .beside import Figure
 from .errors import USAGE, BenchError
+from .estimates import Estimate, apart
+from .store import Store
 
 SUMMARY, TABLE = "summary.json", "table.txt"
 #: More than any figure is known to.
@@ -15,9 +19,11 @@ _DIGITS = 4
 _OF_THE_RUN = ("study", "commit", "started", "rounds", "only", "machine")
 
 
-def summary(run: dict, measured: list[Figure]) -> dict:
-    """Of all rounds: medians with their ranges, ratios with their intervals."""
-    return {key: run[key] for key in _OF_THE_RUN} | {"figures": [_one(f) for f in measured]}
+def summary(run: dict, measured: list[Figure], counts: dict[str, float] | None = None) -> dict:
+    """Of all rounds: medians with their ranges, ratios with their intervals; and what was counted
+    of an update."""
+    of_the_run = {key: run[key] for key in _OF_THE_RUN}
+    return of_the_run | {"counts": counts or {}, "figures": [_one(f) for f in measured]}
 
 
 def _one(f: Figure) -> dict:
@@ -27,6 +33,7 @@ def _one(f: Figure) -> dict:
         "limit": f.raw_name,
         "unit": f.unit,
         "starling": _range(f.ours),
+        "rounds": [_short(v) for v in f.ours],
         "raw": _range(f.theirs),
         "ratio": _range(f.ratios()),
         "interval": None if ratio.low is None else [_short(ratio.low), _short(ratio.high)],
@@ -54,6 +61,15 @@ def text(kept: dict) -> str:
     return rest[: -len("\n}")] + f',\n "figures": [\n  {figures}\n ]\n}}\n'
 
 
+def keep(
+    store: Store, run: dict, measured: list[Figure], counts: dict[str, float] | None, shown: str
+) -> None:
+    """What of a run may be committed."""
+    lines = (line.rstrip() for line in shown.split("\n"))
+    store.write(TABLE, "\n".join(lines).strip("\n") + "\n")
+    store.write(SUMMARY, text(summary(run, measured, counts)))
+
+
 def read(path: Path) -> dict:
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
@@ -67,20 +83,53 @@ def read(path: Path) -> dict:
 
 def told(last: dict, measured: list[Figure]) -> dict[tuple, str]:
     """By figure and limit: the last run's ratio, and whether this one's is another beyond what both
-    are known to, that is, their intervals do not overlap."""
-    before = {(one["figure"], one["limit"]): one for one in last["figures"]}
+    are known to, that is, their intervals do not overlap, and the clock says so, too."""
     found = {}
     for f in measured:
-        if not (one := before.get((f.name, f.raw_name))):
+        if not (one := _before(last, f)):
             continue
         now, then = f.ratio(), one["interval"]
-        mark = ""
-        if then and now.low is not None and (now.high < then[0] or now.low > then[1]):
-            less = now.high < then[0]
-            # Of times less is better, of rates more.
-            mark = " better" if less == (f.unit == "us") else " worse"
-        found[f.name, f.raw_name] = f"x {one['ratio'][0]:.2f}{mark}"
+        more = 0
+        if then and now.low is not None:
+            more = (now.low > then[1]) - (now.high < then[0])
+        # Of times less is better, of rates more.
+        moved = -more if f.unit == "us" else more
+        mark = alike.change(moved, clock(last, f))
+        found[f.name, f.raw_name] = f"x {one['ratio'][0]:.2f} {mark}".rstrip()
     return found
+
+
+def _before(last: dict, f: Figure) -> dict | None:
+    same = (one for one in last["figures"] if (one["figure"], one["limit"]) == (f.name, f.raw_name))
+    return next(same, None)
+
+
+def clock(last: dict, f: Figure) -> Estimate | None:
+    """How many times as fast as in the last run a figure is, whatever its limit was; None: that is
+    not known."""
+    one = _before(last, f)
+    if not one or "rounds" not in one:
+        return None
+    sides = (one["rounds"], f.ours) if f.unit == "us" else (f.ours, one["rounds"])
+    return apart(*sides)
+
+
+def counted(
+    last: dict | None, counts: dict[str, dict], measured: list[Figure], of: dict[str, str]
+) -> list[str]:
+    """What an update takes, by row: beside what it took in the last run, and for an earlier system
+    in this one; with the clock of the figure that times the same (`of`: rows by its name)."""
+    lines = []
+    for row, now in counts.get("", {}).items():
+        found = [f for f in measured if of.get(f.name) == row.rpartition(": ")[0]]
+        lines.append(f"{row}: {now:,.0f} instructions")
+        if last and (then := last.get("counts", {}).get(row)):
+            by = clock(last, found[0]) if found else None
+            lines[-1] = alike.counted(row, now, then, "the last run", by)
+        then = counts.get("earlier", {}).get(row)
+        lines += [alike.counted(row, now, then, f.raw_name, f.ratio())
+                  for f in found if f.earlier and then]  # fmt: skip
+    return lines
 
 
 def about(last: dict, machine: dict) -> str:

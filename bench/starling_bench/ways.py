@@ -6,6 +6,8 @@ For federates that need no conductor (`group`); `systems` has an rtiexec for eac
 
 import contextlib
 import os
+import shutil
+import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,7 @@ PEERS = ("direct", "multicast", "udp")
 BEST = {"multicast": "multicast", "udp": "datagrams"}
 # Where processes of a run are kept; else the scheduler has them where it likes.
 ONE_CPU, APART = "one CPU", "different CPUs"
+_COUNTING = Path(__file__).parents[1] / "instructions.py"
 _SERVER = ["{root}/bin/starling", "rtiexec", "--listen", "127.0.0.1:0", "--log-level", "warning"]
 
 
@@ -59,6 +62,16 @@ class Served:
     def federate(self, role: str, timeout_s: int = 300) -> list[str]:
         """The command of a federate."""
         return [str(self.program), role, "--fom", str(self.fom), "--timeout", str(timeout_s)]
+
+    async def counts(self, rows: set[str]) -> dict[str, float]:
+        """What `make instructions` counts in these rows; nothing where no tool does."""
+        if not all(map(shutil.which, ("valgrind", "strace"))):
+            return {}
+        async with self.group() as group:
+            where = {"rti_root": self.root, "programs": self.programs, "fom": self.fom}
+            command = [sys.executable, str(_COUNTING), "--json", *sorted(rows)]
+            await group.start("counts", command, rounds=2, **where)
+            return (await group.results())["counts"]
 
     @contextlib.contextmanager
     def placed(self, where: str) -> Iterator[None]:

@@ -87,6 +87,61 @@ def test_the_next_run_is_compared_with_the_one_kept(tmp_path):
         last_run.read(path)
 
 
+def slower_limit(name: str, unit: str, times: float) -> beside.Figure:
+    """As fast as 1, 1.1 and 1.2 of a limit of 10, beside another limit."""
+    made, key = figure(name, [], unit), "p50_us" if unit == "us" else "per_s"
+    for ours in (10.0, 11.0, 12.0):
+        made.take({key: ours}, {key: 10.0 * times})
+    return made
+
+
+def test_a_ratio_is_no_change_where_the_clock_stood(tmp_path):
+    """The limit became slower or faster, and what is beside it did not."""
+    path = tmp_path / last_run.SUMMARY
+    before = [figure("trips", [1.0, 1.1, 1.2]), figure("rate", [1.0, 1.1, 1.2], "k/s")]
+    path.write_text(last_run.text(last_run.summary(RUN, before)))
+    last = last_run.read(path)
+    for times, trips, rate in ((4, "better", "worse"), (0.25, "worse", "better")):
+        now = [slower_limit("trips", "us", times), slower_limit("rate", "k/s", times)]
+        assert last_run.told(last, now) == {
+            ("trips", "raw"): f"x 1.10 {trips}, not by the clock",
+            ("rate", "raw"): f"x 1.10 {rate}, not by the clock",
+        }
+        for f in now:
+            assert last_run.clock(last, f).value == pytest.approx(1.0)
+
+
+def test_a_count_is_a_change_where_the_clock_moved_as_it_did(tmp_path):
+    before = [figure("updates", [1.0, 1.1, 1.2], "k/s")]
+    path, of = tmp_path / last_run.SUMMARY, {"updates": "an update"}
+    taken = {"an update: send": 1000.0, "an update: receive": 1000.0}
+    path.write_text(last_run.text(last_run.summary(RUN, before, taken)))
+    last = last_run.read(path)
+    assert last["counts"] == taken
+    for send, ratios, found in (
+        (500, [2.0, 2.1, 2.2], "better"),
+        (500, [1.0, 1.1, 1.2], "no change"),
+        (500, [0.5, 0.6, 0.5], "no change"),
+        (500, [2.0], "no change"),
+        (2000, [0.5, 0.6, 0.5], "worse"),
+        (2000, [2.0, 2.1, 2.2], "no change"),
+        (1040, [2.0, 2.1, 2.2], "as many"),
+    ):
+        counts = {"": {"an update: send": send, "another: send": 7}}
+        now = [figure("updates", ratios, "k/s")]
+        one, other = last_run.counted(last, counts, now, of)
+        assert one.startswith(f"an update: send: {send:,} instructions, 1,000 in the last run")
+        assert one.endswith(f": {found}") and other == "another: send: 7 instructions"
+    # An earlier system's are of this run, beside the ratio of the same rounds.
+    now = [figure("updates", [2.0, 2.1, 2.2], "k/s"), figure("updates", [1.0, 1.1, 0.9], "k/s")]
+    now[0].earlier = True
+    counts = {"": {"an update: send": 500.0}, "earlier": {"an update: send": 900.0}}
+    (one, other) = last_run.counted(None, counts, now, of)
+    assert one == "an update: send: 500 instructions"
+    assert other.startswith("an update: send: 500 instructions, 900 in raw (x 0.56); x 2.10")
+    assert other.endswith("as fast by the clock: better")
+
+
 def keep(run: Path, to: Path) -> subprocess.CompletedProcess:
     command = [sys.executable, str(KEEP), str(run), str(to)]
     return subprocess.run(command, text=True, capture_output=True)

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Coroutine, Iterator
@@ -256,6 +257,56 @@ def test_raw(do, bench):
             assert do(runs.raw(bench, "stream", batch=batch, **common))["received"] == 1000
 
 
+@pytest.mark.parametrize("socket, relay", [("tcp", 0), ("unix", 1), ("ring", 0)])
+def test_a_raw_stream_to_several(do, bench, socket, relay):
+    """Each has all of it, which its end checks, and what all get together is told."""
+    common = {"socket": socket, "bytes": 100, "count": 20_000, "relay": relay, "batch": 16384}
+    told = do(runs.raw(bench, "stream", ends=8, **common))
+    assert told["received"] == 20_000
+    assert told["per_s"] == pytest.approx(8 * 19_999 / told["seconds"])
+    one = do(runs.raw(bench, "stream", **common))
+    assert one["per_s"] == pytest.approx(19_999 / one["seconds"])
+
+
+def test_the_cpus_part_of_what_several_get_is_told(bench):
+    """By each way, the raw stream to as many stands beside that of Starling."""
+    many = Many(100, 1000)
+    found = {(f.name, f.raw_name): f for f in figures({"": bench}, many)}
+    limits = {"memory": "raw ring{}, 16 KB", "direct": "raw tcp{}, 16 KB",
+              "unix": "raw relay{}, 16 KB, unix"}  # fmt: skip
+    for way, limit in limits.items():
+        one = found[f"updates, {way}", limit.format("")]
+        eight = found[f"deliveries to 8, {way}", limit.format(" to 8")]
+        starling = found[f"deliveries to 8, {way}", "to one"]
+        for f, ours, theirs in ((one, 5, 10), (eight, 6, 20), (starling, 6, 5)):
+            for n in (1, 2):
+                f.take({f.key: n * ours}, {f.key: theirs})
+    lines = beside.fan_outs(list(found.values()))
+    assert [line.partition(":")[0] for line in lines] == [f"deliveries to 8, {w}" for w in limits]
+    assert (
+        "x 1.80 [1.20..2.40] of what one gets; raw ring to 8, 16 KB: x 2.00 [2.00..2.00]"
+        in (lines[0])
+    )
+    assert lines[0].endswith("Starling has x 0.90 [0.60..1.20] of that")
+
+
+@pytest.mark.long
+def test_what_an_update_takes_is_counted_beside_its_rate(bench, tmp_path):
+    """And kept, so that the next run is compared with it."""
+    command = [
+        sys.executable, "-m", "starling_bench", STUDY.name, "--rti-root", os.environ["RTI_ROOT"],
+        "--programs", os.environ["LIMITS"], "--out", str(tmp_path / "out"), "--rounds", "3",
+        "--trips", "50", "--updates", "3000", "--only", "updates, unix",
+    ]  # fmt: skip
+    if any(shutil.which(tool) is None for tool in ("valgrind", "strace")):
+        pytest.skip("valgrind and strace count instructions")
+    said = subprocess.run(command, text=True, capture_output=True, check=True)
+    kept = json.loads((tmp_path / "out" / "summary.json").read_text())
+    rows = [f"1 x 100 bytes: {role}" for role in ("send", "rtiexec", "receive")]
+    assert list(kept["counts"]) == rows and all(100 < n < 3000 for n in kept["counts"].values())
+    assert all(f"{row}: {kept['counts'][row]:,.0f} instructions" in said.stdout for row in rows)
+
+
 def test_raw_datagrams(do, bench):
     """What of a stream is lost is counted; of round trips nothing may be."""
     for size in (100, 60_000):
@@ -290,6 +341,8 @@ def test_figures_of_round_trips_are_made_of_each():
         "bench-raw round-trip --socket multicast --bytes 8 --count 9",
         "bench-raw stream --socket udp --bytes 8 --count 9 --relay 1",
         "bench-raw stream --socket udp --bytes 8 --count 9 --batch 65508",
+        "bench-raw stream --socket udp --bytes 8 --count 9 --ends 2",
+        "bench-raw stream --socket ring --bytes 8 --count 9 --ends 65",
         "limits-federate produce --fom f --timeout 9 --bytes 15 --instances 1",
         "limits-federate consume --fom f --timeout 9 --bytes 16 --instances 1 --values 33 --me 0",
         "bench-raw round --socket unix --bytes 8 --count 9 --ends 1",
@@ -368,7 +421,7 @@ def test_the_table_of_figures_is_as_it_was(bench, tmp_path):
     command = [
         sys.executable, "-m", "starling_bench", STUDY.name, "--rti-root", os.environ["RTI_ROOT"],
         "--programs", os.environ["LIMITS"], "--out", str(tmp_path / "out"), "--rounds", "2",
-        "--trips", "50", "--updates", "500", "--only", "updates, unix",
+        "--trips", "50", "--updates", "500", "--only", "updates, unix", "--no-counts",
     ]  # fmt: skip
     said = subprocess.run(command, text=True, capture_output=True, check=True)
     assert "updates, unix" in said.stdout and said.stderr == ""

@@ -3,17 +3,19 @@
 //   bench-raw round-trip --socket tcp|unix|udp|ring --bytes N --warm-up N --count N --relay 0|1
 //             [--each 0|1]
 //   bench-raw stream --socket tcp|unix|udp|multicast|ring --bytes N --count N --relay 0|1
-//             --batch BYTES [--stamps 0|1]
+//             --batch BYTES [--stamps 0|1] [--ends N]
 //   bench-raw round --socket tcp|unix --bytes N --warm-up N --count N --ends N
 //   bench-raw fan-out --socket tcp|unix|ring --bytes N --warm-up N --count N --ends N
 // round-trip: A -> (relay ->) B -> (relay ->) A, a process each; says what each took, in us.
 // stream: sender -> (relay ->) receiver; the sender calls send() once for each BYTES (0: for each
-// message), the receiver reads 64 KB and is timed from its first to its last byte. ring: shared
-// memory, without a relay. udp: datagrams of BYTES, without a relay; nobody waits for a receiver
-// that does not keep up, and it says what came of how many; multicast: the same to a group. round:
-// each end, a process each, sends one message to a relay and waits; the relay answers all when it
-// has one of each; the first end says what each round took. fan-out: one sends a message to each of
-// the ends, which answer; says how long it was until the last answer.
+// message), the receiver reads 64 KB and is timed from its first to its last byte. To several ends
+// the sender, or the relay, sends to each; it says how long the slowest took. ring: shared
+// memory, without a relay; of several ends all read one ring. udp: datagrams of BYTES, without a
+// relay; nobody waits for a receiver that does not keep up, and it says what came of how many;
+// multicast: the same to a group. round: each end, a process each, sends one message to a relay and
+// waits; the relay answers all when it has one of each; the first end says what each round took.
+// fan-out: one sends a message to each of the ends, which answer; says how long it was until the
+// last answer.
 // --cpus: where the processes run, in turn: who measures, the other ends, the relay last. --spaces
 // A,B
 // --address ADDRESS: TCP links go from one network namespace to another, where that is the address.
@@ -137,22 +139,25 @@ struct Pair {
     }
 };
 
-// A ring without a frame around its bytes, made before its two processes part.
+// A ring without a frame around its bytes, made before its processes part.
 class ByteRing {
 public:
-    ByteRing() {
+    static constexpr std::size_t kReaders = 64;
+
+    explicit ByteRing(std::size_t readers = 1) {
         void *const at = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE,
                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (at == MAP_FAILED) throw std::runtime_error("no shared memory");
         memory_ = static_cast<Memory *>(at);  // of zeros, as a new ring is
-        bell_ = checked(eventfd(0, EFD_CLOEXEC), "eventfd");
+        for (std::size_t i = 0; i < readers; ++i)
+            bells_.push_back(checked(eventfd(0, EFD_CLOEXEC), "eventfd"));
     }
     ByteRing(ByteRing const &) = delete;
 
-    // Shows the other end what was put, and wakes it if it sleeps.
+    // Shows the other ends what was put, and wakes those that sleep.
     void put(char const *from, std::size_t size) {
         for (std::size_t done = 0; done < size;) {
-            std::uint64_t const at = memory_->end(), room = memory_->room();
+            std::uint64_t const at = memory_->end(), room = memory_->room(bells_.size());
             if (room == 0) {
                 sched_yield();
                 continue;
@@ -161,25 +166,24 @@ public:
             std::uint64_t const now = std::min<std::uint64_t>({room, size - done, kBytes - offset});
             std::memcpy(memory_->bytes + offset, from + done, now);
             done += now;
-            std::uint64_t const one = 1;
-            if (memory_->show(at + now) && ::write(bell_, &one, sizeof one) != sizeof one) {
-                throw std::runtime_error("the other end can't be woken");
-            }
+            if (memory_->show(at + now)) ring(0);
+            for (std::size_t i = 1; i < bells_.size(); ++i)
+                if (memory_->slept(i)) ring(i);
         }
     }
 
     // At least one byte, and what else there is up to so many.
-    std::size_t take(char *to, std::size_t most) {
-        while (memory_->empty()) {
-            memory_->fallAsleep();
-            if (memory_->empty()) sleep();
-            memory_->wakeUp();
+    std::size_t take(char *to, std::size_t most, std::size_t me = 0) {
+        while (memory_->empty(me)) {
+            memory_->fallAsleep(me);
+            if (memory_->empty(me)) sleep(me);
+            memory_->wakeUp(me);
         }
-        std::uint64_t const at = memory_->begin(), offset = at % kBytes;
+        std::uint64_t const at = memory_->begin(me), offset = at % kBytes;
         std::uint64_t const now =
             std::min<std::uint64_t>({memory_->shown() - at, most, kBytes - offset});
         std::memcpy(to, memory_->bytes + offset, now);
-        memory_->taken(at + now);
+        memory_->taken(at + now, me);
         return now;
     }
 
@@ -189,19 +193,25 @@ public:
 
 private:
     static constexpr std::uint64_t kBytes = 1024 * 1024;
-    using Memory = bench::SharedRing<kBytes>;
+    using Memory = bench::SharedRing<kBytes, kReaders>;
 
-    void sleep() {
-        pollfd watch = {bell_, POLLIN, 0};
+    void ring(std::size_t who) {
+        std::uint64_t const one = 1;
+        if (::write(bells_[who], &one, sizeof one) != sizeof one)
+            throw std::runtime_error("the other end can't be woken");
+    }
+
+    void sleep(std::size_t me) {
+        pollfd watch = {bells_[me], POLLIN, 0};
         if (poll(&watch, 1, 10000) <= 0) throw std::runtime_error("nothing came for 10 s");
         std::uint64_t rung;
-        if (::read(bell_, &rung, sizeof rung) != sizeof rung) {
+        if (::read(bells_[me], &rung, sizeof rung) != sizeof rung) {
             throw std::runtime_error("the bell can't be read");
         }
     }
 
     Memory *memory_;
-    int bell_;
+    std::vector<int> bells_;
 };
 
 // False at the end of the stream.
@@ -225,17 +235,20 @@ void writeAll(int fd, char const *from, std::size_t size) {
     }
 }
 
-// Hands on what comes from either end, until one ends.
-void relay(int a, int b) {
+// Hands on what comes from one to all others, and what comes from these to it, until one ends.
+void relay(int one, std::vector<int> const &others) {
     std::vector<char> buffer(kRead);
-    pollfd watch[2] = {{a, POLLIN, 0}, {b, POLLIN, 0}};
+    std::vector<int> const back{one};
+    std::vector<pollfd> watch{{one, POLLIN, 0}};
+    for (int other : others) watch.push_back({other, POLLIN, 0});
     for (;;) {
-        checked(poll(watch, 2, -1), "poll");
-        for (int i = 0; i < 2; ++i) {
-            if (watch[i].revents == 0) continue;
-            ssize_t const got = recv(watch[i].fd, buffer.data(), buffer.size(), 0);
+        checked(poll(watch.data(), watch.size(), -1), "poll");
+        for (pollfd const &from : watch) {
+            if (from.revents == 0) continue;
+            ssize_t const got = recv(from.fd, buffer.data(), buffer.size(), 0);
             if (got <= 0) return;
-            writeAll(watch[1 - i].fd, buffer.data(), static_cast<std::size_t>(got));
+            for (int to : from.fd == one ? others : back)
+                writeAll(to, buffer.data(), static_cast<std::size_t>(got));
         }
     }
 }
@@ -285,7 +298,7 @@ void roundTrip(std::string const &socket, std::size_t bytes, std::size_t warmUp,
     Pair const left(socket), right(socket);
     int const a = left.ends[0], x = left.ends[1], y = right.ends[0], b = right.ends[1];
     int const other = relayed ? b : x;
-    if (relayed) apart(2, {a, b}, [&] { relay(x, y); });
+    if (relayed) apart(2, {a, b}, [&] { relay(x, {y}); });
     apart(1, {a, y, relayed ? x : b}, [&] {
         std::vector<char> message(bytes);
         for (std::size_t n = 0; n < warmUp + count; ++n) {
@@ -334,14 +347,28 @@ void answerRounds(std::vector<int> const &ends, std::size_t bytes) {
     }
 }
 
+// Links of one process with so many: their ends here, and there.
+struct Links {
+    std::vector<int> here, there;
+
+    Links(std::string const &socket, std::size_t ends) {
+        for (std::size_t i = 0; i < ends; ++i) {
+            Pair const pair(socket);
+            here.push_back(pair.ends[0]);
+            there.push_back(pair.ends[1]);
+        }
+    }
+};
+
+std::vector<int> together(std::vector<int> one, std::vector<int> const &other) {
+    one.insert(one.end(), other.begin(), other.end());
+    return one;
+}
+
 void rounds(std::string const &socket, std::size_t bytes, std::size_t warmUp, std::size_t count,
             std::size_t ends) {
-    std::vector<int> here, there;
-    for (std::size_t i = 0; i < ends; ++i) {
-        Pair const pair(socket);
-        here.push_back(pair.ends[0]);
-        there.push_back(pair.ends[1]);
-    }
+    Links const links(socket, ends);
+    std::vector<int> const &here = links.here, &there = links.there;
     apart(ends, here, [&] { answerRounds(there, bytes); });
     for (std::size_t i = 1; i < ends; ++i) {
         apart(i, there, [&] {
@@ -372,12 +399,8 @@ void rounds(std::string const &socket, std::size_t bytes, std::size_t warmUp, st
 // To all ends, and back from the last one.
 void fanOut(std::string const &socket, std::size_t bytes, std::size_t warmUp, std::size_t count,
             std::size_t ends) {
-    std::vector<int> here, there;
-    for (std::size_t i = 0; i < ends; ++i) {
-        Pair const pair(socket);
-        here.push_back(pair.ends[0]);
-        there.push_back(pair.ends[1]);
-    }
+    Links const links(socket, ends);
+    std::vector<int> const &here = links.here, &there = links.there;
     for (std::size_t i = 0; i < ends; ++i) {
         apart(i + 1, here, [&] {
             std::vector<char> message(bytes);
@@ -442,9 +465,9 @@ void sendAll(std::size_t bytes, std::size_t count, std::size_t batch, bool stamp
     }
 }
 
-// Takes so many messages, and prints how fast they came.
+// Takes so many messages; the seconds from the first to the last.
 template <class Receive>
-void receiveAll(std::size_t bytes, std::size_t count, Receive receive) {
+double receiveAll(std::size_t bytes, std::size_t count, Receive receive) {
     std::vector<char> buffer(kRead + bytes);
     std::size_t held = 0;
     std::uint64_t next = 0;
@@ -466,22 +489,51 @@ void receiveAll(std::size_t bytes, std::size_t count, Receive receive) {
     }
     auto const ns = static_cast<double>(Clock::nowNs() - first);
     if (next != count) throw std::runtime_error("messages are missing at the end");
-    std::printf("%s\n", Json({{"received", next}, {"seconds", ns * 1e-9}}).dump().c_str());
+    return ns * 1e-9;
+}
+
+bool allDone() {
+    int status = 0, failed = 0;
+    while (wait(&status) > 0) failed |= status;
+    return failed == 0;
+}
+
+// All messages for each of the ends, the first of which is this process, the others behind the
+// sender; prints how fast the slowest had them.
+template <class Take>
+void receiveEach(std::size_t bytes, std::size_t count, std::size_t ends, Take take) {
+    std::size_t const size = ends * sizeof(double);
+    void *const at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) throw std::runtime_error("no shared memory");
+    auto *const seconds = static_cast<double *>(at);
+    auto const all = [&](std::size_t end) {
+        seconds[end] = receiveAll(
+            bytes, count, [&](char *some, std::size_t most) { return take(end, some, most); });
+    };
+    for (std::size_t end = 1; end < ends; ++end) apart(end + 1, {}, [&] { all(end); });
+    all(0);
+    if (!allDone()) throw std::runtime_error("an end has failed");
+    double const slowest = *std::max_element(seconds, seconds + ends);
+    std::printf("%s\n", Json({{"received", count}, {"seconds", slowest}}).dump().c_str());
 }
 
 void stream(std::string const &socket, std::size_t bytes, std::size_t count, bool relayed,
-            std::size_t batch, bool stamped) {
-    Pair const left(socket), right(socket);
-    int const from = left.ends[0], to = relayed ? right.ends[1] : left.ends[1];
-    if (relayed) apart(2, {from, to}, [&] { relay(left.ends[1], right.ends[0]); });
-    apart(1, {left.ends[1], right.ends[0], right.ends[1]}, [&] {
-        sendAll(bytes, count, batch, stamped,
-                [&](char const *some, std::size_t size) { writeAll(from, some, size); });
+            std::size_t batch, bool stamped, std::size_t ends) {
+    Links const last(socket, ends), first(socket, relayed ? 1 : 0);
+    std::vector<int> const &from = relayed ? first.here : last.here;
+    auto const relays = relayed ? together(first.there, last.here) : std::vector<int>();
+    if (relayed) {
+        apart(ends + 1, together(first.here, last.there),
+              [&] { relay(first.there.front(), last.here); });
+    }
+    apart(1, together(relays, last.there), [&] {
+        sendAll(bytes, count, batch, stamped, [&](char const *some, std::size_t size) {
+            for (int one : from) writeAll(one, some, size);
+        });
     });
-    for (int fd : {left.ends[0], left.ends[1], right.ends[0], right.ends[1]})
-        if (fd != to) close(fd);
-    receiveAll(bytes, count, [&](char *some, std::size_t size) {
-        ssize_t const got = recv(to, some, size, 0);
+    for (int one : together(from, relays)) close(one);
+    receiveEach(bytes, count, ends, [&](std::size_t end, char *some, std::size_t size) {
+        ssize_t const got = recv(last.there[end], some, size, 0);
         checked(static_cast<int>(got), "recv");
         return static_cast<std::size_t>(got);
     });
@@ -512,20 +564,23 @@ void streamByDatagrams(std::string const &socket, std::size_t bytes, std::size_t
                 Json({{"received", received}, {"sent", count}, {"seconds", took}}).dump().c_str());
 }
 
-void streamByRing(std::size_t bytes, std::size_t count, std::size_t batch, bool stamped) {
-    ByteRing ring;
+void streamByRing(std::size_t bytes, std::size_t count, std::size_t batch, bool stamped,
+                  std::size_t ends) {
+    ByteRing ring(ends);
     apart(1, {}, [&] {
         sendAll(bytes, count, batch, stamped,
                 [&](char const *some, std::size_t size) { ring.put(some, size); });
     });
-    receiveAll(bytes, count, [&](char *some, std::size_t size) { return ring.take(some, size); });
+    receiveEach(bytes, count, ends, [&](std::size_t end, char *some, std::size_t size) {
+        return ring.take(some, size, end);
+    });
 }
 
 }  // namespace
 
 int main(int argc, char **argv) {
     std::string socket;
-    std::size_t bytes = 0, count = 0, warmUp = 0, batch = 0, ends = 2;
+    std::size_t bytes = 0, count = 0, warmUp = 0, batch = 0, ends = 0;
     bool relayed = false, stamped = false, each = true;
     CLI::App app("The raw limit: plain sockets and memory.");
     app.require_subcommand(1);
@@ -548,6 +603,7 @@ int main(int argc, char **argv) {
     CLI::App *const oneWay = command("stream", "messages one way");
     oneWay->add_option("--batch", batch, "bytes sent at once");
     oneWay->add_option("--stamps", stamped, "the time is read for each message, and sent in it");
+    oneWay->add_option("--ends", ends)->check(CLI::Range(1, 1000));
     CLI::App *const round = command("round", "messages of all ends, answered together");
     round->add_option("--warm-up", warmUp, "before those that are counted");
     round->add_option("--ends", ends)->check(CLI::Range(2, 1000));
@@ -563,6 +619,9 @@ int main(int argc, char **argv) {
             throw CLI::ValidationError("--socket", "a round has tcp or unix");
         if (udp && *out) throw CLI::ValidationError("--socket", "a fan-out has tcp, unix or ring");
         if (relayed && *out) throw CLI::ValidationError("--relay", "a fan-out has none");
+        ends = ends > 0 ? ends : *oneWay ? 1 : 2;
+        if (*oneWay && ends > 1 && (udp || (ring && ends > ByteRing::kReaders)))
+            throw CLI::ValidationError("--ends", "datagrams have one, a ring at most 64");
         if (!spaces.empty() && socket != "tcp")
             throw CLI::ValidationError("--spaces", "these are of tcp");
         if (grouped && *trip) throw CLI::ValidationError("--socket", "a group does not answer");
@@ -574,12 +633,10 @@ int main(int argc, char **argv) {
         else if (*round) rounds(socket, bytes, warmUp, count, ends);
         else if (*trip && ring) roundTripByRings(bytes, warmUp, count, each);
         else if (*trip) roundTrip(socket, bytes, warmUp, count, relayed, each);
-        else if (ring) streamByRing(bytes, count, batch, stamped);
+        else if (ring) streamByRing(bytes, count, batch, stamped, ends);
         else if (udp) streamByDatagrams(socket, bytes, count, batch, stamped);
-        else stream(socket, bytes, count, relayed, batch, stamped);
-        int status = 0, failed = 0;
-        while (wait(&status) > 0) failed |= status;
-        return failed == 0 ? 0 : 1;
+        else stream(socket, bytes, count, relayed, batch, stamped, ends);
+        return allDone() ? 0 : 1;
     } catch (CLI::ParseError const &e) {
         return app.exit(e) == 0 ? 0 : 2;
     } catch (std::exception const &e) {

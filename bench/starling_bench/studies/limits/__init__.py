@@ -18,14 +18,14 @@ from rich.console import Console
 
 from ... import last_run
 from ...attempt import signals
-from ...beside import TAILS, Figure, losses, missed, show, spread
+from ...beside import TAILS, Figure, fan_outs, losses, missed, show, spread
 from ...console import console_for, guarded, paper
 from ...errors import OK, USAGE, BenchError
 from ...identity import Run
 from ...store import Store
 from ...study import Columns, Study
 from . import runs
-from .figures import PRESETS, Many, figures, left_out, per_federate, time_figures
+from .figures import COUNTED, PRESETS, Many, figures, left_out, per_federate, time_figures
 
 _TAILS = tuple(f"{of}_{name}" for name in TAILS.values() for of in ("starling", "raw"))
 
@@ -69,6 +69,7 @@ def main(
         Path | None, typer.Option(help="summary.json of another run, to be compared with.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Of the moments of joining late.")] = None,
+    counts: Annotated[bool, typer.Option(help="Instructions, too: needs valgrind.")] = True,
 ) -> int:
     """Prints Starling's figures beside the raw limit; fails if anything was lost."""
     needed = [programs / "limits-federate", programs / "bench-raw", rti_root / "bin"]
@@ -77,7 +78,7 @@ def main(
             raise BenchError("STL-LIM-003", "missing", str(program), "make bench", USAGE)
     drawn = random.randrange(2**32) if seed is None else seed
     given = {"rounds": rounds, "trips": trips, "updates": updates, "seed": drawn, "only": only}
-    given |= {"time": time}
+    given |= {"time": time, "counts": counts}
     before = last_run.read(last) if last else None
     me = Run()
     try:
@@ -114,6 +115,9 @@ async def _all(
         many = Many(run["trips"], run["updates"])
         every = time_figures(bench, many) if time else figures(benches, many)
         measured = [f for f in every if only in f.name]
+        rows = {COUNTED[f.name] for f in measured if f.name in COUNTED and run["counts"]}
+        counts = {name: await benches[name].counts(rows)
+                  for name in ("", "earlier") if name in benches and rows}  # fmt: skip
         for n in range(run["rounds"]):
             for f in measured:
                 with contextlib.ExitStack() as kept:
@@ -124,10 +128,8 @@ async def _all(
             console.print(f"round {n + 1} of {run['rounds']}", end="\r")
         kept = paper()
         for to in (console, kept):
-            _tell(to, run, measured, last, [] if time or only else left_out(benches))
-        lines = (line.rstrip() for line in kept.file.getvalue().split("\n"))
-        store.write(last_run.TABLE, "\n".join(lines).strip("\n") + "\n")
-        store.write(last_run.SUMMARY, last_run.text(last_run.summary(run, measured)))
+            _tell(to, run, measured, last, counts, [] if time or only else left_out(benches))
+        last_run.keep(store, run, measured, counts.get(""), kept.file.getvalue())
         if not only and not time:
             await _checks(console, store, bench)
     store.close()
@@ -136,11 +138,13 @@ async def _all(
 
 
 def _tell(
-    to: Console, run: dict, measured: list[Figure], last: dict | None, more: list[str]
+    to: Console, run: dict, measured: list[Figure], last: dict | None, counts: dict, more: list[str]
 ) -> None:
     show(to, measured, run["rounds"], last_run.told(last, measured) if last else {})
     lines = [last_run.about(last, run["machine"])] if last else []
-    for line in lines + losses(measured) + per_federate(measured) + more + missed(measured):
+    lines += losses(measured) + fan_outs(measured) + per_federate(measured)
+    more = last_run.counted(last, counts, measured, COUNTED) + more
+    for line in lines + more + missed(measured):
         to.print(line)
 
 

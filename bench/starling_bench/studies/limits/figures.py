@@ -27,6 +27,9 @@ TAKEN = {
 }
 NAMED = {100: "", 800: "800 bytes", 5000: "5 KB"}
 INSTANCES = 10_000
+#: What is counted of an update (`make instructions`), by the figure that times it.
+COUNTED = {"updates, unix": "1 x 100 bytes", "updates, memory": "shared memory, 1 x 100 bytes"}
+RAW = 10  # times as many updates, so that what goes 16 KB at once takes long enough to tell
 PRESETS = ("compliant", "fastest")
 
 
@@ -97,7 +100,7 @@ def _figure(benches, many: Many, row: dict, way: str, n: int, other: dict, place
         name, called, unit, key,
         target[n] if isinstance(target, list) else target,
         lambda: getattr(runs, does)(mine, way, **options, **given), run_raw, scale, placed,
-        lossy=way in BEST,
+        lossy=way in BEST, earlier=other.get("of") == "earlier",
     )  # fmt: skip
 
 
@@ -107,13 +110,14 @@ def _raw(bench: Bench, does: str, socket: str, other: dict, options: dict, given
         return f"raw {socket}, 16 KB", lambda: runs.link(bench, **options, **given, raw=socket)
     relay, batch, ends = (other.get(key, 0) for key in ("relay", "batch", "ends"))
     sent = {"socket": socket, "bytes": options["size"], "relay": relay}
+    sent |= {"ends": ends} if ends else {}
+    how = f" to {ends}" if ends else ""
     if does == "trips":
-        what, how = ("fan-out", f" to {ends}") if ends else ("round-trip", "")
+        what = "fan-out" if ends else "round-trip"
         sent |= {key: options[key] for key in ("count", "warm_up")}
-        sent |= {"ends": ends} if ends else {}
     else:
-        what, how = "stream", ", 16 KB" if batch else ", send() each"
-        sent |= {"count": options["updates"], "batch": batch}
+        what, how = "stream", how + (", 16 KB" if batch else ", send() each")
+        sent |= {"count": options["updates"] * (RAW if batch else 1), "batch": batch}
     called = f"raw relay{how}, {socket}" if relay else f"raw {socket}{how}"
     return called, lambda: runs.raw(bench, what, **sent)
 

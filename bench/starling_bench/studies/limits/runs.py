@@ -36,9 +36,9 @@ def of_trips(told: dict) -> dict:
     return told | {"p50_us": stats.percentile(us, 50), **found, "mean_us": float(us.mean())}
 
 
-def rate(told: dict) -> dict:
-    """With how fast a stream came: intervals between its first and its last."""
-    return told | {"per_s": (told["received"] - 1) / told["seconds"]}
+def rate(told: dict, receivers: int = 1) -> dict:
+    """With how fast a stream came: intervals between its first and its last, of all that got it."""
+    return told | {"per_s": receivers * (told["received"] - 1) / told["seconds"]}
 
 
 async def raw(bench: Bench, what: str, **options: object) -> dict:
@@ -48,7 +48,7 @@ async def raw(bench: Bench, what: str, **options: object) -> dict:
             options["cpus"] = ",".join(map(str, bench.apart))
         await group.start("raw", [str(bench.programs / "bench-raw"), what], **options)
         told = (await group.results())["raw"]
-    return of_trips(told) if "us" in told else rate(told)
+    return of_trips(told) if "us" in told else rate(told, options.get("ends", 1))
 
 
 async def trips(
@@ -85,10 +85,8 @@ async def stream(
             bytes=size, updates=updates, laps=0, spread_ms=0, seed=0, receivers=receivers,
         )  # fmt: skip
         told = await group.results()
-    slowest = min(
-        (rate(told[f"receive{me}"]) for me in range(receivers)), key=lambda one: one["per_s"]
-    )
-    return slowest | {"per_s": slowest["per_s"] * receivers}
+    each = (rate(told[f"receive{me}"], receivers) for me in range(receivers))
+    return min(each, key=lambda one: one["per_s"])
 
 
 async def register(bench: Bench, socket: str, instances: int) -> dict:
@@ -188,13 +186,8 @@ async def gapless(bench: Bench, updates: int, joins: int, spread_ms: int, seed: 
         pause, stay = spread_ms // max(joins, 1) // 4, updates // max(joins, 1) // 4
         await group.start("late", late, pause_ms=pause, stay=stay, **common)
         told = await group.results()
-    return {
-        **rate(told["receive"]),
-        "sent": told["send"]["sent"],
-        "joins": told["late"]["joins"],
-        "heard": told["late"]["heard"],
-        "seed": seed,
-    }
+    late = {key: told["late"][key] for key in ("joins", "heard")}
+    return rate(told["receive"]) | {"sent": told["send"]["sent"]} | late
 
 
 async def crowd(bench: Bench, federates: int, instances: int) -> dict:
