@@ -4,6 +4,8 @@ include(${CMAKE_CURRENT_LIST_DIR}/programs.cmake)
 add_subdirectory(${BENCH_CPP}/adapters adapters)
 # A network with delay and loss between network namespaces.
 bench_program(bench-link link/link.cpp)
+# The limit beside an RTI; and what measures what such a network adds by itself.
+bench_program(bench-raw raw/raw.cpp socket.cpp clock.cpp)
 # Keeps processes on a host for a manager elsewhere.
 bench_program(bench-keep keep/keep.cpp keep/host.cpp keep/services.cpp)
 # Ethernet over GRE, where the kernel has none.

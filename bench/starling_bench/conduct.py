@@ -361,7 +361,7 @@ class Conductor:
         async with (
             network.network(
                 self._used(sequence, "namespace"), self.run, launcher, program,
-                begun.logs / "link.log",
+                begun.logs / "link.log", lambda text: store.note([text]),
             ) as spaces,
             ssh.places(self._used(sequence, "ssh"), self.run, parts, self.quiet) as sites,
             ControlPipe(begun.master.hear, directory) as pipe,

@@ -1,10 +1,10 @@
 """Hosts, and the network between those that are network namespaces of this one.
 
 Of these each has an interface "eth0" and an address of its own; a switch joins them: a bridge with
-veth pairs, or, where links delay, lose, double or reorder, a user-space switch with TAP devices
-(bench-link), as kernels without netem need it. A rate is kept by a token bucket at the host's
-interface. What passes a host's interface may be captured (bench-capture, capture.py). All of it
-ends with the federation execution.
+veth pairs, or, where links delay, lose, double or reorder and the kernel has no netem, a user-space
+switch with TAP devices (bench-link): `links` chooses, and measures what that adds by itself. A rate
+is kept by a token bucket at the host's interface. What passes a host's interface may be captured
+(bench-capture, capture.py). All of it ends with the federation execution.
 """
 
 import asyncio
@@ -13,14 +13,14 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from . import tunnels
+from . import links, tunnels
 from .errors import USAGE, BenchError
 from .fields import Faults, Loc, Name, Strict
 from .hosts import CAPTURE, LINK, Launcher, Running
@@ -36,6 +36,7 @@ LOCAL = ("localhost", "127.0.0.1")
 LINK_PROGRAM = "bench-link"
 CAPTURE_PROGRAM = "bench-capture"
 _READY_S = 10.0
+_NO_IPV6 = "cd /proc/sys/net/ipv6/conf/default 2>&- && echo 1 > disable_ipv6 || true"
 
 
 class Hosts(Strict):
@@ -205,29 +206,71 @@ def check(used: list[Host], program: Path) -> None:
 
 
 @contextlib.asynccontextmanager
-async def network(hosts: list[Host], run: Run, launcher: Launcher, program: Path, log: Path):
-    """The places of these hosts by name, as long as it lasts."""
+async def network(
+    hosts: list[Host], run: Run, launcher: Launcher, program: Path, log: Path,
+    tell: Callable[[str], None] | None = None, by: str | None = None,
+):  # fmt: skip
+    """The places of these hosts by name, as long as it lasts. What carries their frames, where
+    links do something to these, and its floor, is told. `by`: that, whatever links do."""
     spaces: list[str] = []
     try:
-        yield await _build(hosts, run, launcher, program, log, spaces) if hosts else {}
+        if tell and any(host.rule for host in hosts):
+            tell(await _floor(hosts, run, program, log))
+        yield await _build(hosts, run, launcher, program, log, spaces, by) if hosts else {}
     finally:
         for space in reversed(spaces):
             await _tool("ip", "netns", "delete", space, may_fail=True)
 
 
+# Of what carries frames: measured once in a process.
+_FLOORS: dict[str, links.Floor] = {}
+
+
+async def _floor(hosts: list[Host], run: Run, program: Path, log: Path) -> str:
+    """What carries the frames of these hosts, and what it adds by itself."""
+    check(hosts, program)
+    trial = f"{run.temporary.name}-trial"
+    await _tool("ip", "netns", "add", trial)
+    try:
+        by, why = await links.carrier(trial, [host.rule for host in hosts], _tool)
+    finally:
+        await _tool("ip", "netns", "delete", trial, may_fail=True)
+    for one in (by, links.BRIDGE) if links.measurable(program) else ():
+        if one in _FLOORS:
+            continue
+        launcher = Launcher(LINK)
+        try:
+            two = [Host(name="floor-a"), Host(name="floor-b")]
+            # Whether the emulator is ready stands in its log, so that it is one of its own.
+            async with network(
+                two, run, launcher, program, log.with_name("floor.log"), by=one
+            ) as at:
+                spaces = (at["floor-a"].space, at["floor-b"].space)
+                address = at["floor-b"].address
+                _FLOORS[one] = await links.measure(spaces, address, program, log.parent)
+        finally:
+            await launcher.end_all(hurry=True)
+    return links.words(by, why, _FLOORS.get(by), _FLOORS.get(links.BRIDGE))
+
+
 async def _build(
-    hosts: list[Host], run: Run, launcher: Launcher, program: Path, log: Path, spaces: list[str]
-) -> dict[str, Place]:
+    hosts: list[Host], run: Run, launcher: Launcher, program: Path, log: Path, spaces: list[str],
+    by: str | None,
+) -> dict[str, Place]:  # fmt: skip
     check(hosts, program)
     prefix = run.temporary.name
-    emulated = any(host.rule for host in hosts)
     switch = f"{prefix}-switch"
     for space in (switch, *(f"{prefix}-{host.name}" for host in hosts)):
         spaces.append(space)
         await _tool("ip", "netns", "add", space)
+    if by is None:
+        by, _ = await links.carrier(switch, [host.rule for host in hosts], _tool)
+    emulated = by == links.EMULATOR
     if emulated:
         await _emulate(hosts, launcher, program, log, spaces[1:])
     else:
+        # The bridge says nothing of its own to the hosts.
+        await _tool("ip", "netns", "exec", switch, "sh", "-c", _NO_IPV6)
         await _tool("ip", "-n", switch, "link", "add", "br0", "type", "bridge")
         await _tool("ip", "-n", switch, "link", "set", "br0", "up")
     numbers = range(1, len(hosts) + 1)
@@ -243,8 +286,12 @@ async def _build(
                 await _tool("ip", "-n", switch, "link", "set", port, "mtu", str(host.mtu))
         for command in _interface(number, numbers, host.mtu):
             await _tool("ip", "-n", space, *command)
+        if by == links.NETEM:
+            rate = _bucket(host.rate_mbit) if host.rate_mbit else []
+            await links.shape(space, host.rule, hosts[0].seed + number - 1, rate, _tool)
         if host.rate_mbit:
-            await hold(space, host.rate_mbit)
+            if by != links.NETEM:
+                await hold(space, host.rate_mbit)
             if not emulated:  # what comes to it, too; else bench-link does it
                 await hold(switch, host.rate_mbit, device=port)
         if host.capture:
@@ -265,9 +312,12 @@ async def _build(
 async def hold(space: str, rate_mbit: float, burst: str = "64kb", device: str = "eth0") -> None:
     """Holds what leaves a host by a device to a rate; so much goes at once after a pause."""
     await _tool(
-        "tc", "-n", space, "qdisc", "add", "dev", device, "root", "tbf",
-        "rate", f"{rate_mbit:g}mbit", "burst", burst, "latency", "400ms",
-    )  # fmt: skip
+        "tc", "-n", space, "qdisc", "add", "dev", device, "root", *_bucket(rate_mbit, burst)
+    )
+
+
+def _bucket(rate_mbit: float, burst: str = "64kb") -> list[str]:
+    return ["tbf", "rate", f"{rate_mbit:g}mbit", "burst", burst, "latency", "400ms"]
 
 
 def _address(number: int) -> str:
@@ -328,7 +378,8 @@ async def _ready(one: Running, do: str) -> None:
         await asyncio.sleep(0.01)
 
 
-async def _tool(*command: str, may_fail: bool = False) -> None:
+async def _tool(*command: str, may_fail: bool = False) -> bool:
+    """Whether it could; BenchError if that was not to fail."""
     process = await asyncio.create_subprocess_exec(
         *command, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
     )
@@ -339,3 +390,4 @@ async def _tool(*command: str, may_fail: bool = False) -> None:
             "STL-NET-005", f"the network of the hosts can't be made: {text}", " ".join(command),
             "does this kernel have network namespaces, veth and tbf?",
         )  # fmt: skip
+    return process.returncode == 0

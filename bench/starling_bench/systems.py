@@ -36,6 +36,11 @@ class Bench:
     hosts: dict[str, str]  # by a federate's role, where there are several: else the server's
     timeout_s: int = TIMEOUT_S  # of each federate
     cpus: list[int] = field(default_factory=lambda: sorted(os.sched_getaffinity(0)))
+    notes: list[str] = field(default_factory=list)  # that a reader of its report must know
+
+    def note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
 
 
 @dataclass
@@ -124,7 +129,7 @@ async def _hosts(
     stack.push_async_callback(launcher.end_all, hurry=True)
     # Whether links are ready stands in it, so that it is of these alone.
     log = bench.logs / f"network-{next(_NETWORKS)}.log"
-    made = network.network(hosts, bench.run, launcher, bench.program, log)
+    made = network.network(hosts, bench.run, launcher, bench.program, log, bench.note)
     places = await stack.enter_async_context(made)
     for place in places.values() if rate else ():
         await network.hold(place.space.name, rate, _TBF_BURST)

@@ -1,5 +1,6 @@
 """Hosts in network namespaces: federates on hosts of their own, with links that delay and lose."""
 
+import html
 import json
 import os
 import shutil
@@ -61,12 +62,18 @@ def test_federates_on_two_hosts(run, name):
 def test_nothing_passes_by_the_network(run):
     """What the switch has carried: both ways at least as many frames as round trips."""
     test = TRIPS.format(transport="reliable", updates=200)
+    run.report = True
     code, _, err = run.start(two(test, "delay_ms = 0.1", rti='adapter = "starling"')).end()
     assert (code, err) == (0, "")
     log = (run.directory / "out" / "s" / "e" / "link.log").read_text().splitlines()
     carried = json.loads(log[-1])
     assert [port["frames"] >= 200 for port in carried] == [True, True]
     assert [(port["lost"], port["dropped"]) for port in carried] == [(0, 0)] * 2
+    # What carries them, and what that adds by itself, stands in the report, once.
+    notes = json.loads((run.directory / "out" / "run.json").read_text())["notes"]
+    (said,) = [note for note in notes if note.startswith("Links that delay")]
+    assert "bench-link (this kernel has no netem)" in said and "Its floor, with nothing" in said
+    assert html.escape(said) in (run.directory / "out" / "report.html").read_text()
 
 
 def test_a_links_delay_is_in_every_round_trip(run):

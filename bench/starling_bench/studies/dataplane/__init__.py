@@ -107,8 +107,9 @@ async def _all(
     logs = store.directory / "logs"
     logs.mkdir()
     bench = runs.Scaled(
-        root.resolve(), program.resolve(), logs.resolve(), me, runs.HOSTS, scale=run["scale"]
-    )
+        root.resolve(), program.resolve(), logs.resolve(), me, runs.HOSTS, notes=run["notes"],
+        scale=run["scale"],
+    )  # fmt: skip
     if len(bench.cpus) < 2:
         run["notes"].append("There is one CPU: placements are all the same.")
     if run["scale"] < FEW_BELOW:

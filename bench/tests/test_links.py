@@ -1,0 +1,142 @@
+"""What carries frames between hosts: netem where the kernel has it, else the emulator; and what
+that adds by itself."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+from runs import BMFED
+from test_network import possible
+
+from starling_bench import identity, links, network
+from starling_bench.hosts import Launcher
+
+if os.environ.get("REQUIRE_ALL") != "1":
+    pytestmark = pytest.mark.skipif(not possible(), reason="BMFED, iproute2 and root are needed")
+# Says what it was asked for, and does nothing; a kernel's netem without seeds refuses these.
+TC = """#!/bin/sh
+printf '%s\n' "$*" >> {said}
+case "$*" in *{refused}*) echo "What is \\"seed\\"?" >&2; exit 1;; esac
+"""
+
+
+def made(tmp_path: Path, hosts: list[network.Host], tell=None) -> tuple[list[str], dict]:
+    """What runs beside hosts as these while they are there, and where they are."""
+
+    async def build() -> tuple[list[str], dict]:
+        launcher = Launcher("test")
+        try:
+            log = tmp_path / "link.log"
+            async with network.network(hosts, me, launcher, Path(BMFED), log, tell) as places:
+                return [one.name for one in launcher.running], places
+        finally:
+            await launcher.end_all(hurry=True)
+
+    me = identity.Run()
+    try:
+        return asyncio.run(build())
+    finally:
+        me.end()
+
+
+def faked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str) -> Path:
+    """A `tc` before the real one; what it was asked for."""
+    said = tmp_path / "said"
+    program = tmp_path / "bin" / "tc"
+    program.parent.mkdir()
+    program.write_text(TC.format(said=said, refused=refused))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    return said
+
+
+HOSTS = [
+    network.Host(name="a", delay_ms=20, jitter_ms=2, loss=0.001, rate_mbit=10, seed=7),
+    network.Host(name="b", delay_ms=5),
+    network.Host(name="c"),
+]
+
+
+def test_where_the_kernel_has_netem_it_is_used(tmp_path, monkeypatch):
+    """By its commands: this test has no such kernel. No emulator runs then."""
+    said = faked(tmp_path, monkeypatch, "nothing")
+    running, places = made(tmp_path, HOSTS)
+    assert running == [] and list(places) == ["a", "b", "c"]
+    a, b, c = (places[name].space.name for name in "abc")
+    asked = said.read_text().splitlines()
+    of_hosts = [line for line in asked if " dev lo " not in line and "-switch " not in line]
+    bucket = "tbf rate 10mbit burst 64kb latency 400ms"
+    assert of_hosts == [
+        f"-n {a} qdisc add dev eth0 root handle 1: "
+        "netem limit 65536 delay 20ms 2ms loss 0.1% seed 7",
+        f"-n {a} qdisc add dev eth0 parent 1:1 {bucket}",
+        f"-n {b} qdisc add dev eth0 root handle 1: netem limit 65536 delay 5ms",
+        f"-n {b} qdisc add dev eth0 parent 1:1 pfifo limit 65536",
+        f"-n {c} qdisc add dev eth0 root handle 1: netem limit 65536",
+        f"-n {c} qdisc add dev eth0 parent 1:1 pfifo limit 65536",
+    ]
+    # What comes to the host of a rate is held to it at the bridge.
+    assert [line for line in asked if line.endswith(bucket)][-1].startswith("-n starling-bench-")
+
+
+@pytest.mark.parametrize(
+    ("refused", "rule", "why"),
+    [
+        ("netem", {"delay_ms": 5}, "this kernel has no netem"),
+        ("seed", {"loss": 0.1}, "this netem takes no seed"),
+        ("seed", {"delay_ms": 5}, ""),
+    ],
+)
+def test_where_netem_would_not_do_the_emulator_does(tmp_path, monkeypatch, refused, rule, why):
+    """Also where the same seed would not lose the same; who draws nothing needs no seed."""
+    faked(tmp_path, monkeypatch, refused)
+    hosts = [network.Host(name="a", **rule), network.Host(name="b")]
+    running, _ = made(tmp_path, hosts)
+    assert running == ([network.LINK] if why else [])
+
+    async def chosen() -> tuple[str, str]:
+        return await links.carrier("none", [host.rule for host in hosts], network._tool)
+
+    by, said = asyncio.run(chosen())
+    assert (by, said.startswith(why)) == ("bench-link" if why else "netem", True)
+
+
+def test_links_that_do_nothing_to_frames_are_a_bridge(tmp_path):
+    told: list[str] = []
+    hosts = [network.Host(name="a", rate_mbit=100), network.Host(name="b")]
+    assert made(tmp_path, hosts, told.append)[0] == [] and told == []
+
+
+def test_a_rule_in_netems_words():
+    rule = {"delay_ms": 1.5, "loss": 0.25, "duplicate": 0.05, "reorder": 0.5}
+    said = "netem limit 65536 delay 1.5ms loss 25% duplicate 5% reorder 50% seed 3"
+    assert links.netem(rule, 3) == said.split()
+    # Without a delay nothing waits that it could go ahead of.
+    assert "reorder" not in links.netem({"reorder": 0.5, "loss": 1.0}, 3)
+
+
+def test_the_floor_is_measured_and_told(tmp_path):
+    """With the real programs, whatever carries frames here; once in a process."""
+    network._FLOORS.clear()
+    told: list[str] = []
+    for delay in (5, 10):
+        hosts = [network.Host(name="a", delay_ms=delay), network.Host(name="b")]
+        made(tmp_path, hosts, told.append)
+    assert told[0] == told[1]
+    (by,) = set(network._FLOORS) - {links.BRIDGE}
+    floor, bare = network._FLOORS[by], network._FLOORS[links.BRIDGE]
+    assert told[0] == links.words(by, "this kernel has no netem" * (by != "netem"), floor, bare)
+    # Nothing was asked, so none of the delays is in it; frames of more than 20 MB were counted.
+    for one in (floor, bare):
+        assert 0 < one.trip_us <= one.slow_us and one.trip_us < 5_000
+        assert one.mbit_per_s > 1 and one.frames > 2 * 2_000
+    assert bare.lost == 0 <= floor.lost
+    assert f"it carries {floor.mbit_per_s:,.0f} Mbit/s" in told[0] and "lost " in told[0]
+    assert not [path for path in identity.SPACES.glob(f"starling-bench-{os.getpid()}-*")]
+
+
+def test_what_measures_nothing_says_so():
+    said = links.words(links.EMULATOR, "this kernel has no netem", None, None)
+    assert said.endswith("Its floor was not measured: there is no bench-raw beside the federates' "
+                         "program.")  # fmt: skip
