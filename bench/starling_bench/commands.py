@@ -34,6 +34,7 @@ IdleWait = Annotated[
         callback=_finite,
     ),
 ]
+Out = Annotated[Path, typer.Option(help="Directory for results, new or empty.")]
 RtiRoot = Annotated[Path | None, typer.Option(help="Install tree of RTIs that have none in FILE.")]
 ProgressS = Annotated[
     float,

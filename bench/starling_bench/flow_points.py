@@ -3,7 +3,8 @@ tables. A sequence's name is TOPOLOGY.CARRIER.SITES, and what a run adds to that
 somebody's own is its carrier, on sites of its own.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from html import escape
 
 from . import sites
@@ -16,14 +17,31 @@ from .store import Store
 THEORY_MIN, BUSY_MAX = 0.98, 0.95
 SOCKETS = "sockets"  # the carrier that is the limit beside others
 _MARKS = {"limited": "limited by the machine", "beyond": "beyond the link",
-          "unheld": "its rate was not held", "not_as_named": "not what its name says"}  # fmt: skip
+          "unheld": "its rate was not held"}  # fmt: skip
 HELD = 0.999  # who sends less of what was planned does not hold its rate
-CONFLATING = ("dds", "starling")  # what overwrites what is not read, where that is asked for
 _BETWEEN = "between adapters, through a gateway"
 _SAME = ("configuration", "entities", "rate", "payload", "transport", "theory_mbps", "conflate",
          "lag_s", "scheduling")  # fmt: skip
 # Who takes so much longer than planned is too slow, and who sends so many later than a period.
 _LONGER, _LATE_MAX = 1.02, 0.001
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a study says of its own of a configuration, in tables and, if of any, in a notice and by
+    the command's exit code."""
+
+    key: str  # of a point
+    words: str
+    notice: str
+    holds: Callable[[dict, list[dict]], bool]  # of a point and its flows
+
+    def of(self, found: list[dict]) -> str:
+        """Of which; "": of none."""
+        return "; ".join(
+            sorted({f"{p['topology']} {p['carrier']}, {p['transport'].replace('_', ' ')}"
+                    for p in found if p[self.key]})
+        )  # fmt: skip
 
 
 def place(s: dict) -> tuple[str, str, str]:
@@ -43,7 +61,7 @@ def _named(sequence: str, topology: str = "") -> list[str]:
     return [topology or OWN, sequence, OWN]
 
 
-def points(summaries: list[dict]) -> list[dict]:
+def points(summaries: list[dict], marks: Sequence[Mark] = ()) -> list[dict]:
     """One for each configuration, topology, carrier and kind of sites: its flows together."""
     groups: dict[tuple, list[dict]] = {}
     for s in summaries:
@@ -84,9 +102,7 @@ def points(summaries: list[dict]) -> list[dict]:
         # Plain sockets have nothing to switch.
         rti = flows[0]["adapter"] in ("starling", "generic")
         one["bundling"] = rti and bool(flows[0]["setting"].get("bundling"))
-        kept = one["conflate"] and carrier.split()[0] not in CONFLATING
-        sure = one["transport"] == "best_effort" and flows[0]["way_reliable"]
-        one["not_as_named"] = bool(kept or sure)
+        one |= {mark.key: mark.holds(one, flows) for mark in marks}
         found.append(one)
     _limit(found)
     return found
@@ -108,16 +124,12 @@ def _together(flows: list[dict]) -> float:
     return sum(size for size, _ in came) / longest if came else 0.0
 
 
-def misnamed(found: list[dict]) -> list[str]:
-    """Where best effort can't be lost, or nothing was overwritten though that was asked for."""
-    return sorted({f"{p['topology']} {p['carrier']}, {p['transport'].replace('_', ' ')}"
-                   for p in found if p["not_as_named"]})  # fmt: skip
-
-
-def shortfall(summaries: list[dict], label: Callable[[dict], str]) -> str:
+def shortfall(
+    summaries: list[dict], label: Callable[[dict], str], marks: Sequence[Mark] = ()
+) -> str:
     """What must not have happened; "": nothing."""
-    named = "; ".join(misnamed(points(summaries)))
-    said = [f"not what its name says: {named}"] if named else []
+    found = points(summaries, marks)
+    said = [f"{mark.words}: {where}" for mark in marks if (where := mark.of(found))]
     if bad := [s for s in summaries if s["transport"] == "reliable" and s["lost"]]:
         where = ", ".join(dict.fromkeys(f"{s['sequence']} {label(s)}" for s in bad[:5]))
         said.append(f"{sum(s['lost'] for s in bad)} reliable updates were lost: {where}")
@@ -201,8 +213,9 @@ def connectivity(store: Store, summaries: list[dict]) -> list[str]:
     return body
 
 
-def tables(found: list[dict]) -> list[str]:
+def tables(found: list[dict], marks: Sequence[Mark] = ()) -> list[str]:
     """Every configuration."""
+    words = _MARKS | {mark.key: mark.words for mark in marks}
     head = ("topology", "carrier", "sites", "configuration", "entities x Hz x bytes", "delivery",
             "flow Mbit/s", "theory", "host Mbit/s", "theory", "reliability", "lost", "overwritten",
             "again", "reordered", "unsent", "late", "mean ms", "sd", "p50", "p99", "CPU",
@@ -215,7 +228,7 @@ def tables(found: list[dict]) -> list[str]:
          *(str(p[k]) for k in ("lost", "conflated", "duplicates", "reordered", "unsent",
                                "late_sends")),
          *(ms(p[k]) for k in ("mean_ms", "sd_ms", "p50_ms", "p99_ms")), f"{p['cpu_busy']:.0%}",
-         "; ".join(word for key, word in _MARKS.items() if p[key]))
+         "; ".join(word for key, word in words.items() if p[key]))
         for p in found
     ]  # fmt: skip
     return ["<details><summary>Every configuration</summary>", text_table(head, lines),

@@ -3,13 +3,14 @@ lagging subscribers read is, how updates are bundled, and how exactly the host w
 """
 
 import tomllib
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
 
 from .cells import ms
 from .drawing import Page, legend, plots, plt, style
-from .flow_points import misnamed, place
+from .flow_points import Mark, place
 from .network import Host
 from .parts import text_table
 from .sites import LOCAL, OWN, PROFILES, mtu
@@ -122,18 +123,11 @@ def wake_ups(found: list[dict]) -> list[str]:
     ]  # fmt: skip
 
 
-def not_as_named(found: list[dict]) -> list[str]:
-    """What was asked for and is not there: best effort, or overwriting."""
-    named = "; ".join(misnamed(found))
-    what = (
-        f"Not what its name says (best effort on a reliable link, or nothing overwritten): {named}"
-    )
-    return [f'<p class="note">{escape(what)}.</p>'] if named else []
-
-
-def marks(found: list[dict], summaries: list[dict]) -> list[str]:
-    """What a reader must know before any figure."""
-    return [*not_as_named(found), *unheld(found), *alone(found), *emulated(summaries)]
+def notices(found: list[dict], summaries: list[dict], marks: Sequence[Mark]) -> list[str]:
+    """What a reader must know before any figure; first what the study marks."""
+    said = [f"{mark.notice}: {where}." for mark in marks if (where := mark.of(found))]
+    marked = [f'<p class="note">{escape(what)}</p>' for what in said]
+    return [*marked, *unheld(found), *alone(found), *emulated(summaries)]
 
 
 def alone(found: list[dict]) -> list[str]:

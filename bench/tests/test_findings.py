@@ -7,6 +7,7 @@ import pytest
 
 from starling_bench import findings, flow_figures, flow_points, flow_sections, sites
 from starling_bench.studies.ec1.figures import stated
+from starling_bench.studies.ec1.marks import MARKS
 
 
 def points(seed: int, slope: float, count: int = 5, noise: float = 0.02) -> list[dict]:
@@ -416,3 +417,28 @@ def test_headers_count_where_a_link_is_full():
     assert sites.wire_bytes("lan", 9000) == 9000 + 7 * 66
     assert sites.wire_bytes("lan-9000", 8948) == 8948 + 66
     assert sites.wire_bytes("gre", 128) == 128 + 66 + 38
+
+
+def test_what_a_study_marks_is_said_wherever_it_is_named():
+    """The platform knows no such mark: in tables, in the notice before any figure, and by what ends
+    the command with 1."""
+    made = flows_between(("starling",), "lan")
+    best = {"transport": "best_effort", "way_reliable": True}
+    made = [f | (best if f["configuration"] == made[0]["configuration"] else {}) for f in made]
+    plainly = flow_points.points(made)
+    assert not any("not_as_named" in p for p in plainly)
+    assert "not what its name says" not in "".join(flow_points.tables(plainly))
+    assert flow_points.shortfall(made, str) == ""
+    found = flow_points.points(made, MARKS)
+    (one,) = [p for p in found if p["not_as_named"]]
+    where = f"{one['topology']} starling, best effort"
+    assert "".join(flow_points.tables(found, MARKS)).count("not what its name says") == 1
+    assert flow_sections.notices(found, made, MARKS)[0] == (
+        '<p class="note">Not what its name says (best effort on a reliable link, or nothing '
+        f"overwritten): {where}.</p>"
+    )
+    assert flow_points.shortfall(made, str, MARKS) == f"not what its name says: {where}"
+    # Overwriting was asked for: of what can, and of what can't.
+    for carrier, marked in (("starling", False), ("dds", False), ("sockets", True)):
+        asked = [f | {"conflate": True} for f in flows_between((carrier,), "lan")]
+        assert {p["not_as_named"] for p in flow_points.points(asked, MARKS)} == {marked}

@@ -7,7 +7,7 @@ import typer
 
 from ... import flows, planned, sites
 from ...attempt import run_text
-from ...commands import IdleWait, RtiRoot, commands
+from ...commands import IdleWait, Out, RtiRoot, commands
 from ...console import guarded
 from ...store import Store
 from ...study import Study
@@ -69,14 +69,14 @@ class Ec1(Study):
 
     def shortfall(self, summaries: list[dict]) -> str:
         from ...flow_points import shortfall  # the libraries for figures, see above
+        from .marks import MARKS
 
-        return shortfall(summaries, rows.label)
+        return shortfall(summaries, rows.label, MARKS)
 
 
 STUDY = Ec1()
 app = commands(STUDY, "What a network and middleware can carry for real-time simulations.")
 
-Out = Annotated[Path, typer.Option(help="Directory for results, new or empty.")]
 Program = Annotated[str, typer.Option("--ec1fed", help="The federates' program.")]
 Adapters = Annotated[
     str, typer.Option(help=f"Of {', '.join(plans.ADAPTERS)}, RTIs of --rtis, hybrids A+B.")
@@ -124,9 +124,8 @@ def phase0(
     seed: Seed = 1, samples: Samples = 1, real_time: RealTime = "off", idle_wait_s: IdleWait = 60,
 ) -> int:  # fmt: skip
     """Phase 0: all configurations over plain sockets, TCP and UDP multicast."""
-    more = planned.switches(real_time=real_time)
-    wanted = _wanted(program, "sockets", topology, only, sites, seconds_per_configuration,
-                     seed, samples, None, None, more)  # fmt: skip
+    wanted = _wanted(program, "sockets", topology, only, sites, seconds_per_configuration, seed,
+                     samples, None, None, planned.switches(real_time=real_time))  # fmt: skip
     return run_text(STUDY, plans.configurations(wanted), out, idle_wait_s, wanted.notes)
 
 

@@ -47,8 +47,7 @@ def settled(test: dict) -> dict:
     if test["configuration"] is None:
         return test
     one = asdict(configuration(test["configuration"]))
-    del one["number"]
-    return test | one
+    return test | {key: value for key, value in one.items() if key != "number"}
 
 
 TestSpec = spec_of(Test)

@@ -9,6 +9,7 @@ from ...flow_findings import between, meets, name, told
 from ...flow_points import connectivity, judged, points, tables
 from ...sites import PROFILES
 from ...store import Store
+from .marks import MARKS
 
 MARGIN = 0.2  # within which WAN behaves as LAN
 
@@ -56,7 +57,7 @@ def stated(found: list[dict]) -> list[tuple[str, Finding]]:
 
 def write(store: Store, summaries: list[dict]) -> None:
     """Writes report.html."""
-    page, found = drawing.Page(store), points(summaries)
+    page, found = drawing.Page(store), points(summaries, MARKS)
     lost = sum(p["lost"] for p in found if p["transport"] == "reliable")
     limited, beyond = (sum(p[mark] for p in found) for mark in ("limited", "beyond"))
     single = [s for s in summaries if s["theory_mbps"] is None]
@@ -70,7 +71,7 @@ def write(store: Store, summaries: list[dict]) -> None:
         f"the machine, {beyond} are beyond the link: no finding is computed from them."
     )
     body = [report.verdict(store, text, lost > 0 or reached < len(single)), *report.notes(store)]
-    body += flow_sections.marks(found, summaries)
+    body += flow_sections.notices(found, summaries, MARKS)
     body += connectivity(store, summaries)
     if found:
         body += _findings(store, found)
@@ -83,10 +84,9 @@ def write(store: Store, summaries: list[dict]) -> None:
             for p in sorted(found, key=lambda p: p["configuration"]):
                 if (p["topology"], p["profile"]) == (topology, profile):
                     lines.setdefault(p["carrier"], []).append(p)
-            where = f"{topology}, {profile}"
-            body += [f"<h2>{escape(where)}</h2>",
-                     drawing.plots(flow_figures.nine(page, lines, where))]  # fmt: skip
-        body += tables(found)
+            body.append(f"<h2>{escape(where := f'{topology}, {profile}')}</h2>")
+            body.append(drawing.plots(flow_figures.nine(page, lines, where)))
+        body += tables(found, MARKS)
     report.write(store, "EC1: what carries the PBOM", body)
 
 

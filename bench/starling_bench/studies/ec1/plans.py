@@ -37,6 +37,7 @@ def rtis(wanted: Wanted) -> str:
     known = {n for names in ADAPTERS.values() for n in names}
     for name in dict.fromkeys(n for a in wanted.adapters for n in _names(a) if n in known):
         values: dict[str, object] = {"name": name, "adapter": name.removesuffix("-udp")}
+        more = ""
         if values["adapter"] == "starling":
             values |= {"root": str(wanted.rti_root)} if wanted.rti_root else {}
             env = dict(UDP) if name != "starling" else {}
@@ -44,9 +45,8 @@ def rtis(wanted: Wanted) -> str:
             if wanted.more.get("bundling"):
                 env |= {**BY_SOCKETS, "STARLING_BUNDLE_AGE_US": f"{wanted.bundle_ms * 1000:g}",
                         "STARLING_BUNDLE_IDLE_US": "1000000"}  # fmt: skip
-            found.append(table("[[rti]]", values) + table("[rti.env]", env))
-        else:
-            found.append(table("[[rti]]", values))
+            more = table("[rti.env]", env)
+        found.append(table("[[rti]]", values) + more)
     return "\n".join([*found, wanted.tables])
 
 
@@ -109,17 +109,9 @@ def configurations(wanted: Wanted) -> str:
             continue
         common = {"topology": topology.name, "seconds": wanted.seconds,
                   "samples": wanted.samples, **wanted.more}  # fmt: skip
-        tests = "\n".join(
-            table(
-                "[[sequence.execution.test]]",
-                {"rti": carrier, "configuration": mine, **_plainly(carrier, common)},
-            )
-            for carrier, mine in by.items()
-        )
-        name = f"{topology.name}.{adapter.replace('+', '-')}.{profile}"
-        if "+" in adapter:
-            topology = _hybrid(topology, wanted.program, adapter, profile)
-        parts.append(sequence(name, _common(wanted, adapter), topology, profile, tests))
+        tests = [{"rti": carrier, "configuration": mine, **_plainly(carrier, common)}
+                 for carrier, mine in by.items()]  # fmt: skip
+        parts.append(_sequence(wanted, topology, adapter, profile, tests))
     return "\n".join(parts)
 
 
@@ -133,17 +125,20 @@ def connectivity(wanted: Wanted, count: int) -> str:
     """Every site to every site, and every adapter to every other: one update each way."""
     parts = [_head(wanted, count)]
     for profile, adapter in product(wanted.profiles, wanted.adapters):
-        topology: Topology = Mesh("mesh", count, count, True)
-        if "+" in adapter:
-            topology = _hybrid(TOPOLOGIES["1-1"], wanted.program, adapter, profile)
-        tests = "\n".join(
-            table(
-                "[[sequence.execution.test]]",
-                {"rti": _names(adapter)[0 if t == "reliable" else -1], "updates": 1,
-                 "topology": topology.name, "transport": t},
-            )
-            for t in _transports(adapter)
-        )  # fmt: skip
-        name = f"{topology.name}.{adapter.replace('+', '-')}.{profile}"
-        parts.append(sequence(name, _common(wanted, adapter), topology, profile, tests))
+        topology = TOPOLOGIES["1-1"] if "+" in adapter else Mesh("mesh", count, count, True)
+        tests = [{"rti": _names(adapter)[0 if t == "reliable" else -1], "updates": 1,
+                  "topology": topology.name, "transport": t}
+                 for t in _transports(adapter)]  # fmt: skip
+        parts.append(_sequence(wanted, topology, adapter, profile, tests))
     return "\n".join(parts)
+
+
+def _sequence(
+    wanted: Wanted, topology: Topology, adapter: str, profile: str, tests: list[dict]
+) -> str:
+    """All tests of an adapter over a topology."""
+    name = f"{topology.name}.{adapter.replace('+', '-')}.{profile}"
+    if "+" in adapter:
+        topology = _hybrid(topology, wanted.program, adapter, profile)
+    told = "\n".join(table("[[sequence.execution.test]]", test) for test in tests)
+    return sequence(name, _common(wanted, adapter), topology, profile, told)

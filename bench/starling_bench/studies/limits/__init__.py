@@ -19,6 +19,7 @@ from rich.console import Console
 from ... import last_run
 from ...attempt import signals
 from ...beside import TAILS, Figure, fan_outs, losses, missed, show, spread
+from ...commands import Out
 from ...console import console_for, guarded, paper
 from ...errors import OK, USAGE, BenchError
 from ...identity import Run
@@ -54,7 +55,7 @@ app = typer.Typer(add_completion=False)
 def main(
     rti_root: Annotated[Path, typer.Option(help="Install tree of Starling.")],
     programs: Annotated[Path, typer.Option(help="Where limits-federate and bench-raw are.")],
-    out: Annotated[Path, typer.Option(help="Directory for results, new or empty.")],
+    out: Out,
     rounds: Annotated[int, typer.Option(min=1, help="Repeats.")] = 9,
     trips: Annotated[int, typer.Option(min=2, help="Round trips per repeat.")] = 10_000,
     updates: Annotated[int, typer.Option(min=2, help="Updates per repeat.")] = 300_000,
