@@ -12,6 +12,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 PROGRAM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None)
 LIMIT_S = 120
 # Numbers of the pipe's ends that Chromium expects.
@@ -121,3 +123,11 @@ def browser() -> Iterator[Browser]:
         process.wait(LIMIT_S)
         os.close(to)
         shutil.rmtree(profile, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def page(results: Path) -> Iterator[Browser]:
+    """A module's report."""
+    with browser() as it:
+        it.open(results / "report.html")
+        yield it

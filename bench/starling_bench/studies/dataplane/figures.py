@@ -56,6 +56,8 @@ def write(store: Store, found: list[dict], sweeps: list[dict], texts: dict[str, 
         mine = [s for s in found if s["sweep"] == sweep["name"]]
         body.append(plots([_chart(page, sweep, chart, mine) for chart in sweep["charts"]]))
         body.append(_table(sweep, mine))
+        if left_out := sweep.get("left_out"):
+            body.append(text_table(("not called again and again", "why"), list(left_out.items())))
     if failed:
         lines = [(f["sweep"], f["line"], f["x"], f["why"]) for f in failed]
         body += ["<h2>Not measured</h2>", text_table(("sweep", "line", "at", "why"), lines)]

@@ -1,16 +1,10 @@
-"""The FOM: classes for round trips, for many attributes, reliable and best effort, and so many
-more."""
+"""The FOM (fom.xml): classes for round trips, for many attributes, reliable and best effort, one
+with a dimension, and so many more."""
+
+from pathlib import Path
 
 _ATTRIBUTES = 32
-_HEAD = (
-    '<?xml version="1.0" encoding="UTF-8"?>\n'
-    '<objectModel xmlns="http://standards.ieee.org/IEEE1516-2010">'
-    "<modelIdentification><name>Data plane</name><type>FOM</type><version>1.0</version>"
-    "<modificationDate>2026-11-25</modificationDate>"
-    "<securityClassification>Unclassified</securityClassification>"
-    "<description>Benchmark of run-time infrastructures</description>"
-    "<poc><pocType>Sponsor</pocType><pocOrg>Starling RTI</pocOrg></poc></modelIdentification>\n"
-)
+_WHOLE = Path(__file__).with_name("fom.xml").read_text(encoding="utf-8")
 
 
 def fom(classes: int) -> str:
@@ -22,18 +16,7 @@ def fom(classes: int) -> str:
         many = [f"value{n}" for n in range(1, _ATTRIBUTES + 1)]
         objects.append(_class(f"{prefix}Many", many, transportation))
     objects += [_class(f"Class{n}", ["value1"], "HLAreliable") for n in range(1, classes + 1)]
-    parameters = "".join(
-        f"<parameter><name>value{n}</name><dataType>HLAopaqueData</dataType></parameter>"
-        for n in range(1, 6)
-    )
-    return (
-        f"{_HEAD}<objects><objectClass><name>HLAobjectRoot</name>\n{''.join(objects)}"
-        "</objectClass></objects>\n"
-        "<interactions><interactionClass><name>HLAinteractionRoot</name>"
-        "<interactionClass><name>Five</name><sharing>PublishSubscribe</sharing>"
-        "<transportation>HLAreliable</transportation><order>Receive</order>"
-        f"{parameters}</interactionClass></interactionClass></interactions></objectModel>\n"
-    )
+    return _WHOLE.replace("OBJECTS", "".join(objects))
 
 
 def _class(name: str, attributes: list[str], transportation: str) -> str:
