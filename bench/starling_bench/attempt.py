@@ -71,6 +71,7 @@ class Attempt:
     program: str | None = None
     rti_root: Path | None = None
     resume: bool = False  # with what is in `out`
+    kept: str | None = None  # what the file said when the run began; None: what it says
     progress_s: float = 10.0
     idle_wait_s: float = 60
     long: bool = False
@@ -92,7 +93,7 @@ class Attempt:
         for line in clean():
             text = f"note: a manager had died, or lost a host: {line}"
             self.console.print(text, style="yellow", highlight=False)
-        self.planned = plan.load(self.file, self.study, self.long, self.scale)
+        self.planned = plan.load(self.file, self.study, self.long, self.scale, self.kept)
         if self.resume and (code := self._already()) is not None:
             return code
         me = identity.Run()

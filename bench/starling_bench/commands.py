@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import telling
+from . import plan, telling
 from .attempt import Attempt, clean, conclude
 from .console import console_for, guarded
 from .durations import TESTS_MAX
@@ -88,13 +88,15 @@ def commands(study: Study, about: str) -> typer.Typer:
     def resume_(
         directory: Directory, idle_wait_s: IdleWait = 60, progress_s: ProgressS = 10.0
     ) -> int:
-        """Goes on with a run: what is done is not done again."""
+        """Goes on with a run: what is done is not done again. Its file may be gone by then, or
+        say something else, but for one that includes others."""
         given = Store.load(directory, study).run
         root = given.get("rti_root")
         return Attempt(
             study, Path(given["file"]), directory, program=given.get(study.program),
             rti_root=Path(root) if root else None, resume=True, progress_s=progress_s,
             idle_wait_s=idle_wait_s, long=True, scale=given.get("scale", 1.0),
+            kept=plan.kept_text(given),
         ).run()  # fmt: skip
 
     @app.command()

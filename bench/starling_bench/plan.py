@@ -2,6 +2,8 @@
 models (sequences.py) and multiplied into what runs (turns.py).
 """
 
+import contextlib
+import tomllib
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -25,10 +27,13 @@ from .turns import in_turn
 FILES_MAX = 200
 
 
-def load(path: Path, study: Study, long: bool = False, scale: float = 1) -> File:
+def load(
+    path: Path, study: Study, long: bool = False, scale: float = 1, kept: str | None = None
+) -> File:
     """Reads a study's TSF with what it includes; BenchError names field, file and line. Each
-    sequence has its RTI, and its paths are absolute. `scale` multiplies the size of every test."""
-    file = _read(path, study, long, (), count(1), scale)
+    sequence has its RTI, and its paths are absolute. `scale` multiplies the size of every test;
+    `kept` is what the file said, whatever it says now."""
+    file = _read(path, study, long, (), count(1), scale, kept)
     _enlarge(file, study, scale)
     named = {rti.name: rti for rti in file.rti}
     sequences = [one for sequence in file.sequence for one in in_turn(sequence, named, study)]
@@ -65,11 +70,20 @@ def _distinct(sequences: list[Sequence], study: Study) -> None:
 # ---- reading
 
 
+def kept_text(run: dict) -> str | None:
+    """What the file of a run said when that began; None: that can't be told from what other files
+    said, which it included."""
+    text = run.get("tsf_text")
+    with contextlib.suppress(ValueError, RecursionError):
+        return text if text and "include" not in tomllib.loads(text) else None
+    return None
+
+
 def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...], reads: Iterator[int],
-          scale: float = 1) -> File:  # fmt: skip
+          scale: float = 1, kept: str | None = None) -> File:  # fmt: skip
     """A file with all that it includes; those `above` include it, so it may not include them.
     `reads` counts the files that are read: what several include is read for each."""
-    text = TsfText(path)
+    text = TsfText(path, kept)
     study.complete(text.tables)
     included = [
         _read(other, study, True, (*above, path.resolve()), reads)

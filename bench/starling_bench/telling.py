@@ -105,10 +105,11 @@ def status(study: Study, directory: Path) -> int:
 
 
 def _planned(study: Study, run: dict) -> dict[tuple[str, str], int]:
-    """How many tests each execution has: by the file, where it is as it was, and by the run."""
+    """How many tests each execution has: by the file as it was, and by the run."""
     found: dict[tuple[str, str], int] = {}
     with contextlib.suppress(BenchError, OSError):
-        file = plan.load(Path(run["file"]), study, True, run.get("scale", 1.0))
+        scale, kept = run.get("scale", 1.0), plan.kept_text(run)
+        file = plan.load(Path(run["file"]), study, True, scale, kept)
         if file.text == run.get("tsf_text"):
             found = {(s.name, e.name): len(e.tests()) for s in file.sequence for e in s.execution}
     for e in run["executions"]:

@@ -19,11 +19,11 @@ _DEEP = 32
 
 
 class TsfText:
-    """What a file says; BenchError if it can't be read, or is no TOML."""
+    """What a file says, or said (`kept`); BenchError if it can't be read, or is no TOML."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, kept: str | None = None) -> None:
         self.path = path
-        self.text = _read(path)
+        self.text = _read(path) if kept is None else kept
         self.tables = self._parsed()
         self._lines = _lines(self.text)
         if loc := _with_nul(self.tables):

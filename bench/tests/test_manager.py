@@ -507,7 +507,8 @@ def test_where_results_go_is_told():
     assert "bench-results/FILE-DATE" in said
 
 
-def test_a_run_that_was_killed_is_resumed_to_the_same_rows(tmp_path):
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_run_that_was_killed_is_resumed_to_the_same_rows(tmp_path, gone):
     """What is done is not done again, half a test is."""
     text = sequence("hangs", test=SMALL.replace("OWOT", "RTOL"))
     manager = start(tmp_path, text)
@@ -521,7 +522,13 @@ def test_a_run_that_was_killed_is_resumed_to_the_same_rows(tmp_path):
         half.write("s,one,2,RTOL,relia")
     # From here on the federate does not hang.
     (tmp_path / "out" / "s" / "one" / "cured").touch()
-    # Meanwhile another commit was built.
+    # Meanwhile another commit was built, and the file says something else, or is gone.
+    tsf = tmp_path / "t.tsf.toml"
+    if gone:
+        tsf.unlink()
+    else:
+        tsf.write_text("[[sequence]]\n")
+    assert status(tmp_path)[1].startswith("1 of 2 tests are done; ")
     run = tmp_path / "out" / "run.json"
     run.write_text(json.dumps(json.loads(run.read_text()) | {"commit": "0123456"}))
     again = [
