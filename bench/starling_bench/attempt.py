@@ -5,7 +5,7 @@ with nobody watching; or the rest of one that was begun.
 import asyncio
 import contextlib
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -322,6 +322,28 @@ def run_text(study: Study, text: str, out: Path, idle_wait_s: float, notes: Sequ
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")
     return Attempt(study, file, out, idle_wait_s=idle_wait_s, notes=notes).run()
+
+
+def attended(
+    study: Study, out: Path, given: dict, work: Callable[[Store, identity.Run], Awaitable[int]]
+) -> int:
+    """Work with a run's directory of its own, until it is done or a signal ends it: the exit code.
+    What it has found by then is kept."""
+    me = identity.Run()
+
+    async def whole(store: Store) -> int:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        for sig in signals():
+            loop.add_signal_handler(sig, task.cancel)
+        return await work(store, me)
+
+    try:
+        return asyncio.run(whole(Store.create(out, study, {"id": me.id, **given})))
+    except asyncio.CancelledError:
+        what = "interrupted; the results so far are kept"
+        raise BenchError("STL-RUN-004", what, str(out)) from None
+    finally:
+        me.end()
 
 
 def _shortfall(store: Store, summaries: list[dict]) -> int:

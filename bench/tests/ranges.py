@@ -4,15 +4,13 @@ RANGEFED and RTI_ROOT say what to run (`make bench-python` sets them).
 """
 
 import os
-import shutil
-import signal
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from runs import LIMIT_S, RTI_ROOT, Run
+from runs import RTI_ROOT, Run, living
 
 RANGEFED = os.environ.get("RANGEFED")
 FOM = Path(__file__).parents[1] / "foms" / "records.xml"
@@ -66,11 +64,4 @@ class RangeRun(Run):
 
 @pytest.fixture
 def run() -> Iterator[RangeRun]:
-    it = RangeRun(Path(tempfile.mkdtemp(prefix="rg-")))
-    yield it
-    if it.manager and it.manager.poll() is None:
-        it.manager.kill()
-        it.manager.communicate(timeout=LIMIT_S)
-    for pid in it.processes() if it.manager else ():
-        os.kill(pid, signal.SIGKILL)
-    shutil.rmtree(it.directory, ignore_errors=True)
+    yield from living(RangeRun(Path(tempfile.mkdtemp(prefix="rg-"))))

@@ -4,6 +4,7 @@ BMFED, RTI_ROOT and STANDIN_ROOT say what to run (`make bench-python` sets them)
 private.
 """
 
+import contextlib
 import csv
 import os
 import shutil
@@ -155,10 +156,53 @@ class Run:
         assert (self.directory / self.out / "summary.csv").stat().st_size > 0
 
 
-@pytest.fixture
-def run() -> Iterator[Run]:
-    # Names of Unix-domain sockets are short, so the directory is not below pytest's.
-    it = Run(Path(tempfile.mkdtemp(prefix="bm-")))
+def killed(run: Run, tsf: object, part: str, wanted: int) -> None:
+    """Begins, and once there are so many rows kills whoever has this in its command; "": the
+    manager."""
+    run.start(tsf)
+    while run.manager.poll() is None and len(run.rows()) < wanted:
+        time.sleep(0.005)
+    if not part:
+        run.manager.send_signal(signal.SIGKILL)
+        run.manager.communicate(timeout=LIMIT_S)
+        return
+    while run.manager.poll() is None and not kill(run, part):
+        time.sleep(0.005)
+    ended(run)
+
+
+def kill(run: Run, part: str) -> bool:
+    """False: nobody of that name is there, or it ended before it could be killed."""
+    for pid, command in run.processes().items():
+        if part in command:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                return True
+    return False
+
+
+def ended(run: Run) -> str:
+    """What the manager says of who is gone: one message, or none: the run may have been done before
+    that, or done without it."""
+    _, err = run.manager.communicate(timeout=LIMIT_S)
+    if run.manager.returncode != 0:
+        assert err.count("STL-") == 1 and "Traceback" not in err, err
+    return err
+
+
+def resumed(run: Run, tsf: object) -> None:
+    """Goes on to the end with what there is, or begins anew where there is nothing."""
+    if (run.directory / run.out / "run.json").exists():
+        again = run.start(tsf, "--resume")
+    else:
+        run.out = "again"
+        again = run.start(tsf)
+    code, out, err = again.end()
+    assert (code, err) == (0, ""), out + err
+
+
+def living(it: Run) -> Iterator[Run]:
+    """A run, of which nothing is left afterwards."""
     yield it
     if it.manager and it.manager.poll() is None:
         it.manager.kill()
@@ -166,3 +210,9 @@ def run() -> Iterator[Run]:
     for pid in it.processes() if it.manager else ():
         os.kill(pid, signal.SIGKILL)
     shutil.rmtree(it.directory, ignore_errors=True)
+
+
+@pytest.fixture
+def run() -> Iterator[Run]:
+    # Names of Unix-domain sockets are short, so the directory is not below pytest's.
+    yield from living(Run(Path(tempfile.mkdtemp(prefix="bm-"))))

@@ -13,6 +13,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 from browser import PROGRAM, Browser, browser
+from browser import page as page  # the fixture
 from test_manager import WHOLE, manage, sequence
 
 from starling_bench import report
@@ -33,13 +34,6 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     code, _, err = manage(directory, sequence("good", test=WHOLE))
     assert (code, err) == (0, "")
     return directory / "out"
-
-
-@pytest.fixture(scope="module")
-def page(results: Path) -> Iterator[Browser]:
-    with browser() as it:
-        it.open(results / "report.html")
-        yield it
 
 
 # What is wider than the window, and in no box that scrolls.

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import PROGRAM, Browser, browser
+from browser import PROGRAM
+from browser import page as page  # the fixture
 from test_browser import CONTRAST, CUT, GROUND, WIDE
 from test_ec1 import wanted
 
@@ -73,13 +74,6 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     figures.write(store, flows())
     store.close()
     return store.directory
-
-
-@pytest.fixture(scope="module")
-def page(results: Path) -> Iterator[Browser]:
-    with browser() as it:
-        it.open(results / "report.html")
-        yield it
 
 
 def test_the_report_of_a_whole_campaign_is_small(results):

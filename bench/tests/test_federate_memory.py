@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Awaitable
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from test_limits import do as do
 
 from starling_bench import identity
 from starling_bench.studies.dataplane import WAYS, runs
+from starling_bench.studies.limits import runs as limits
 from starling_bench.studies.limits.runs import Bench
 from starling_bench.systems import system
 
@@ -24,28 +26,16 @@ def proportional(pid: int) -> int:
     return int(kilobytes) << 10
 
 
-async def crowd(bench: Bench, socket: str, federates: int, instances: int) -> list[int]:
+def crowd(bench: Bench, socket: str, federates: int, instances: int) -> Awaitable[dict]:
     """What each takes once all know what all have registered."""
-    async with bench.group(socket) as group:
-        members = [
-            await group.start(
-                f"crowd{n}", bench.federate("crowd"),
-                name=f"f{n}", federates=federates, instances=instances,
-            )
-            for n in range(federates)
-        ]  # fmt: skip
-        for member in members:
-            told = json.loads(await member.process.stdout.readline())
-            assert told["discovered"] == (federates - 1) * instances
-        sizes = [proportional(member.process.pid) for member in members]
-        await group.results()
-    return sizes
+    look = lambda one: proportional(one.process.pid)  # noqa: E731
+    return limits.crowd(bench, federates, instances, socket, look)
 
 
 @pytest.mark.parametrize("socket", ["memory", "unix"])
 def test_with_10000_instances_of_each(do, bench, socket):
     """Each of two has registered 10,000, and knows those of the other."""
-    sizes = do(crowd(bench, socket, 2, 10_000))
+    sizes = do(crowd(bench, socket, 2, 10_000))["seen"]
     assert len(sizes) == 2 and max(sizes) < 30 * MB, sizes
 
 
@@ -79,5 +69,5 @@ async def flow(one: runs.Scaled, settings: dict[str, str]) -> dict[str, int]:
 @pytest.mark.parametrize("socket", ["memory", "unix", "direct"])
 def test_each_of_100_federates(do, bench, socket):
     """All on this host, with 100 instances each: each knows 10,000, and has 99 to talk to."""
-    sizes = do(crowd(bench, socket, 100, 100))
+    sizes = do(crowd(bench, socket, 100, 100))["seen"]
     assert len(sizes) == 100 and max(sizes) < 15 * MB, sizes

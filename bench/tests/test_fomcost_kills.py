@@ -4,15 +4,13 @@ resumed: nothing stays behind, and the rows are those of an undisturbed run.
 
 import os
 import random
-import signal
-import time
 
 import pytest
-from runs import LIMIT_S, RTI_ROOT
+from runs import RTI_ROOT, killed, resumed
 from runs import run as run  # the fixture
 from test_fomcost import FOMCOST, plan, rows, spaces
 from test_fomcost import fomcost as fomcost  # the fixture
-from test_kills import SEED, kill
+from test_kills import SEED
 
 if os.environ.get("REQUIRE_ALL") != "1":
     pytestmark = pytest.mark.skipif(not (FOMCOST and RTI_ROOT), reason="FOMCOST is needed")
@@ -40,26 +38,8 @@ def test_a_capture_that_is_killed_ends_the_run_which_is_resumed(fomcost, number)
 
 def killed_and_resumed(run, tsf: dict, victim: str, part: str, number: int) -> None:
     wanted = random.Random(f"{SEED} {victim} {number}").randrange(16)
-    run.start(tsf)
-    while run.manager.poll() is None and len(run.rows()) < wanted:
-        time.sleep(0.005)
-    if victim == "manager":
-        run.manager.send_signal(signal.SIGKILL)
-        run.manager.communicate(timeout=LIMIT_S)
-    else:
-        while run.manager.poll() is None and not kill(run, part):
-            time.sleep(0.005)
-        _, err = run.manager.communicate(timeout=LIMIT_S)
-        # It may have been done before it was killed, or done without the one that was killed.
-        if run.manager.returncode != 0:
-            assert err.count("STL-") == 1 and "Traceback" not in err, err
-    if (run.directory / run.out / "run.json").exists():
-        resumed = run.start(tsf, "--resume")
-    else:
-        run.out = "again"
-        resumed = run.start(tsf)
-    code, out, err = resumed.end()
-    assert (code, err) == (0, ""), out + err
+    killed(run, tsf, part, wanted)
+    resumed(run, tsf)
     found = [(r["test"], r["sample"]) for r in rows(run)]
     assert sorted(found) == [(str(t), str(s)) for t in range(1, 5) for s in range(1, 5)]
     assert list(run.directory.glob("starling-bench-*")) == []

@@ -4,11 +4,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import PROGRAM, Browser, browser
+from browser import PROGRAM
+from browser import page as page  # the fixture
 from runs import LIMIT_S, PATIENT, RTI_ROOT
 from test_browser import CUT, WIDE
 from test_fomcost import FOM, FOMCOST
@@ -55,13 +55,6 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )  # fmt: skip
     assert (said.returncode, said.stderr) == (0, ""), said.stdout
     return directory / "out"
-
-
-@pytest.fixture(scope="module")
-def page(results: Path) -> Iterator[Browser]:
-    with browser() as it:
-        it.open(results / "report.html")
-        yield it
 
 
 def test_the_report_has_what_the_study_asks_for(results):

@@ -4,16 +4,14 @@ of an undisturbed run. KILLS says how often for each victim (`make bench-kills`:
 Victims are the processes of a run on this host, and the connections to hosts that ssh reaches.
 """
 
-import contextlib
 import json
 import os
 import random
-import signal
 import time
 
 import numpy as np
 import pytest
-from runs import BMFED, LIMIT_S, RTI_ROOT, text
+from runs import BMFED, LIMIT_S, RTI_ROOT, ended, killed, resumed, text
 from runs import run as run  # the fixture
 from sshd import REASON, possible, two
 from sshd import net as net  # the fixture
@@ -39,19 +37,7 @@ VICTIMS = {
 def test_whoever_is_killed_the_rest_is_resumed(run, victim, number):
     # Of sixteen. With none it is killed as soon as it is there.
     wanted = random.Random(f"{SEED} {victim} {number}").randrange(16)
-    run.start(text(TESTS))
-    while run.manager.poll() is None and len(run.rows()) < wanted:
-        time.sleep(0.005)
-    if victim == "manager":
-        run.manager.send_signal(signal.SIGKILL)
-        run.manager.communicate(timeout=LIMIT_S)
-    else:
-        while run.manager.poll() is None and not kill(run, VICTIMS[victim]):
-            time.sleep(0.005)
-        _, err = run.manager.communicate(timeout=LIMIT_S)
-        # It may have been done before it was killed, or done without the one that was killed.
-        if run.manager.returncode != 0:
-            assert err.count("STL-") == 1 and "Traceback" not in err, err
+    killed(run, text(TESTS), VICTIMS[victim], wanted)
     resumed_to_the_same_rows(run, text(TESTS))
     left = list(run.directory.glob("starling-bench-*"))
     assert left == []
@@ -88,9 +74,8 @@ def test_whichever_connection_is_killed_the_rest_is_resumed(run, net, host, numb
     while run.manager.poll() is None and not (machine.sessions() and len(run.rows()) >= wanted):
         time.sleep(0.005)
     machine.cut()
-    _, err = run.manager.communicate(timeout=LIMIT_S)
+    err = ended(run)
     if run.manager.returncode != 0:
-        assert err.count("STL-") == 1 and "Traceback" not in err, err
         assert f"host '{machine.name}'" in err, err
     resumed_to_the_same_rows(run, tsf)
     deadline = time.monotonic() + LIMIT_S
@@ -103,22 +88,6 @@ def test_whichever_connection_is_killed_the_rest_is_resumed(run, net, host, numb
 def resumed_to_the_same_rows(run, tsf: str) -> None:
     """Each sample of each test is there once."""
     kept = len(run.rows())
-    if (run.directory / run.out / "run.json").exists():
-        resumed = run.start(tsf, "--resume")
-    else:
-        run.out = "again"
-        resumed = run.start(tsf)
-    code, out, err = resumed.end()
-    assert (code, err) == (0, ""), out + err
+    resumed(run, tsf)
     found = [(r["test"], r["sample"]) for r in run.rows()]
     assert sorted(found) == [(str(t), str(s)) for t in range(1, 5) for s in range(1, 5)], kept
-
-
-def kill(run, part: str) -> bool:
-    """False: nobody of that name is there, or it ended before it could be killed."""
-    for pid, command in run.processes().items():
-        if part in command:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-                return True
-    return False

@@ -7,8 +7,10 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 
@@ -451,3 +453,21 @@ def test_the_table_of_figures_is_as_it_was(bench, tmp_path):
     assert f"last: commit {kept['commit']}" in told and f"x {one['ratio'][0]:.2f}" in told
     again = subprocess.run(command, text=True, capture_output=True)
     assert again.returncode == 2 and again.stderr.startswith("STL-OUT-002: there are results")
+
+
+def test_a_run_that_is_interrupted_keeps_what_it_has(bench, tmp_path):
+    """And says so, in one message."""
+    command = [
+        sys.executable, "-m", "starling_bench", STUDY.name, "--rti-root", os.environ["RTI_ROOT"],
+        "--programs", os.environ["LIMITS"], "--out", str(tmp_path / "out"), "--rounds", "1000",
+        "--trips", "50", "--updates", "500", "--only", "updates, unix", "--no-counts",
+    ]  # fmt: skip
+    run = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    table = tmp_path / "out" / "limits.csv"
+    while run.poll() is None and not (table.exists() and table.read_text().count("\n") > 2):
+        time.sleep(0.02)
+    run.send_signal(signal.SIGINT)
+    _, said = run.communicate(timeout=120)
+    assert (run.returncode, said.count("STL-")) == (1, 1), said
+    assert said.startswith("STL-RUN-004: interrupted; the results so far are kept")
+    assert table.read_text().count("\n") > 2

@@ -5,15 +5,13 @@ each victim.
 
 import os
 import random
-import signal
-import time
 
 import pyarrow.parquet as parquet
 import pytest
 from ranges import NEEDED, text
 from ranges import run as run  # the fixture
-from runs import LIMIT_S
-from test_kills import SEED, kill
+from runs import killed, resumed
+from test_kills import SEED
 
 pytestmark = [NEEDED, pytest.mark.long]
 VICTIMS = {"reader": "/rangefed ", "interface": "/range-interface ",
@@ -27,26 +25,8 @@ def test_whoever_is_killed_the_range_is_resumed(run, victim, number):
     wanted = random.Random(f"{SEED} {victim} {number}").randrange(8)
     print(f"seed {SEED}, after {wanted} rows")
     tsf = text(TESTS, adapter="starling")
-    run.start(tsf)
-    while run.manager.poll() is None and len(run.rows()) < wanted:
-        time.sleep(0.005)
-    if victim == "manager":
-        run.manager.send_signal(signal.SIGKILL)
-        run.manager.communicate(timeout=LIMIT_S)
-    else:
-        while run.manager.poll() is None and not kill(run, VICTIMS[victim]):
-            time.sleep(0.005)
-        _, err = run.manager.communicate(timeout=LIMIT_S)
-        # It may have been done before it was killed, or done without the one that was killed.
-        if run.manager.returncode != 0:
-            assert err.count("STL-") == 1 and "Traceback" not in err, err
-    if (run.directory / run.out / "run.json").exists():
-        resumed = run.start(tsf, "--resume")
-    else:
-        run.out = "again"
-        resumed = run.start(tsf)
-    code, out, err = resumed.end()
-    assert (code, err) == (0, ""), out + err
+    killed(run, tsf, VICTIMS[victim], wanted)
+    resumed(run, tsf)
     rows = run.rows()
     found = sorted((int(r["test"]), r["sender"], r["receiver"]) for r in rows)
     flows = [("f1", "f2"), ("f2", "f1")]

@@ -1,6 +1,5 @@
 """What hangs on what in the data plane: a chart for each, beside the raw limit of the same run."""
 
-import asyncio
 import json
 import os
 import time
@@ -11,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ... import idle
-from ...attempt import signals
+from ...attempt import attended
 from ...commands import IdleWait
 from ...console import console_for, guarded
 from ...errors import FAILED, OK, USAGE, BenchError
@@ -81,18 +80,12 @@ def main(
     if not chosen:
         names = ", ".join(sweep["name"] for sweep in SWEEPS)
         raise BenchError("STL-DPL-002", f"no sweep '{only}'", "--only", names, USAGE)
-    me = Run()
     given = {"scale": scale, "rounds": rounds, "only": only, "rti_root": str(rti_root)}
     more = {"notes": [], "failed": [], "left_out": {}, "points": 0, "took_s": 0.0}
-    try:
-        store = Store.create(out, STUDY, {"id": me.id, **given, **more})
-        return asyncio.run(_all(store, me, rti_root, program, chosen, idle_wait_s))
-    except asyncio.CancelledError:
-        raise BenchError(
-            "STL-RUN-004", "interrupted; the results so far are kept", str(out)
-        ) from None
-    finally:
-        me.end()
+    return attended(
+        STUDY, out, given | more,
+        lambda store, me: _all(store, me, rti_root, program, chosen, idle_wait_s),
+    )  # fmt: skip
 
 
 async def _all(
@@ -100,9 +93,6 @@ async def _all(
 ) -> int:
     from . import runs  # the libraries for figures take a second to load
 
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    for sig in signals():
-        loop.add_signal_handler(sig, task.cancel)
     console, run = console_for(), store.run
     logs = store.directory / "logs"
     logs.mkdir()

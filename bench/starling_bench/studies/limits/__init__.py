@@ -6,7 +6,6 @@ trips are measured with all processes on one CPU, where nothing depends on the s
 of CPUs, and as the scheduler has it.
 """
 
-import asyncio
 import contextlib
 import random
 import statistics
@@ -17,7 +16,7 @@ import typer
 from rich.console import Console
 
 from ... import last_run
-from ...attempt import signals
+from ...attempt import attended
 from ...beside import TAILS, Figure, fan_outs, losses, missed, show, spread
 from ...commands import Out
 from ...console import console_for, guarded, paper
@@ -81,24 +80,13 @@ def main(
     given = {"rounds": rounds, "trips": trips, "updates": updates, "seed": drawn, "only": only}
     given |= {"time": time, "counts": counts}
     before = last_run.read(last) if last else None
-    me = Run()
-    try:
-        store = Store.create(out, STUDY, {"id": me.id, **given})
-        return asyncio.run(_all(store, me, (rti_root, programs), earlier, before))
-    except asyncio.CancelledError:
-        raise BenchError(
-            "STL-RUN-004", "interrupted; the results so far are kept", str(out)
-        ) from None
-    finally:
-        me.end()
+    own = (rti_root, programs)
+    return attended(STUDY, out, given, lambda store, me: _all(store, me, own, earlier, before))
 
 
 async def _all(
     store: Store, me: Run, own: tuple[Path, Path], earlier: Path | None, last: dict | None
 ) -> int:
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    for sig in signals():
-        loop.add_signal_handler(sig, task.cancel)
     console, run = console_for(), store.run
     time, only = run["time"], run["only"]
     logs = store.directory / "logs"

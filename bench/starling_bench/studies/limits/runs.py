@@ -3,6 +3,7 @@
 import contextlib
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -190,25 +191,21 @@ async def gapless(bench: Bench, updates: int, joins: int, spread_ms: int, seed: 
     return rate(told["receive"]) | {"sent": told["send"]["sent"]} | late
 
 
-async def crowd(bench: Bench, federates: int, instances: int) -> dict:
-    """Many federates at once; each discovers what all others have registered."""
-    async with bench.group() as group:
-        start = time.monotonic()
-        members = [
-            await group.start(
-                f"crowd{n}", bench.federate("crowd"),
-                name=f"f{n}", federates=federates, instances=instances,
-            )
-            for n in range(federates)
-        ]  # fmt: skip
-        told = []
-        for member in members:
-            # Each says when it is ready, and leaves when its input ends.
-            if line := await member.process.stdout.readline():
-                told.append(json.loads(line))
+async def crowd(
+    bench: Bench, federates: int, instances: int, socket: str = "unix", look: Callable = id
+) -> dict:
+    """Many federates at once; each discovers what all others have registered, and is looked at."""
+    async with bench.group(socket) as group:
+        start, command = time.monotonic(), bench.federate("crowd")
+        common = {"federates": federates, "instances": instances}
+        members = [await group.start(f"crowd{n}", command, name=f"f{n}", **common)
+                   for n in range(federates)]  # fmt: skip
+        # Each says when it is ready, and leaves when its input ends.
+        lines = [await member.process.stdout.readline() for member in members]
+        told, seen = [json.loads(line) for line in lines if line], list(map(look, members))
         await group.results()
     expected = (federates - 1) * instances
     if len(told) != federates or any(t["discovered"] != expected for t in told):
         raise BenchError("STL-LIM-005", f"not every federate has discovered {expected}: {told}")
     last = max(t["at_s"] for t in told)
-    return {"seconds": last - start, "discovered": expected}
+    return {"seconds": last - start, "discovered": expected, "seen": seen}
