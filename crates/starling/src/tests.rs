@@ -173,6 +173,10 @@ fn a_panic_while_a_thread_reads_ends_the_connection_for_all_who_wait() {
         until("the end of reading", || {
             let asks = || rti.list_federation_executions();
             panicked |= catch_unwind(AssertUnwindSafe(asks)).is_err();
+            // While answers wait to be handed over nobody else reads, and more would come than can be.
+            until("nothing that waits", || {
+                !rti.is_connected() || !links.lock().lrc.has_callbacks()
+            });
             !rti.is_connected()
         });
         let panics = both.map(|thread| thread.join().is_err());
