@@ -498,6 +498,10 @@ impl Federate {
         match self.log.receive_data(data, path)? {
             Now::Handle => self.apply_data(data, path, batch),
             Now::Wait => self.apply_ready(),
+            Now::Late => {
+                self.count_lost(1);
+                Ok(())
+            }
             Now::Refuse => {
                 self.counters.from_removed += u64::from(!data.is_fence());
                 Ok(())

@@ -371,8 +371,13 @@ impl Replica {
 
     /// As [`Ordering::is_next`].
     #[inline(always)]
-    pub(crate) fn is_next(&mut self, sender: FederateHandle, after: After) -> bool {
-        self.order.is_next(sender, after)
+    pub(crate) fn is_next(
+        &mut self,
+        sender: FederateHandle,
+        after: After,
+        transportation: Transportation,
+    ) -> bool {
+        self.order.is_next(sender, after, transportation)
     }
 
     /// As [`Ordering::is_next_in_time_order`].

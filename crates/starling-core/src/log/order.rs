@@ -7,6 +7,8 @@
 //! - a data frame waits until its sender's requests and the log index it names are applied; the later
 //!   frames of that sender name no less, so they wait with it; other senders are not held up, and nothing
 //!   is by a frame that names what never comes (`log/waiting.rs`);
+//! - best-effort data comes behind none of its sender's that is newer: a datagram on its way by the executive may be
+//!   overtaken by what is sent after the path was changed, and is too late then;
 //! - what the receiver itself holds back waits for a request of its own, unless the log waits for that
 //!   sender's fence, which may be behind it;
 //! - what waits of a sender stands in the order in which it was sent, also while its data changes from
@@ -30,7 +32,7 @@ use crate::message::{
     After, Cause, Data, DataBody, Entry, EntryBody, LogIndex, OwnedData, RequestNumber, Watermark,
 };
 use crate::saved::log::Control;
-use crate::{DataPath, FederateHandle, ProtocolError};
+use crate::{DataPath, FederateHandle, ProtocolError, Transportation};
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -58,6 +60,8 @@ pub(crate) enum Now {
     Wait,
     /// Nothing ever: its sender has resigned.
     Refuse,
+    /// Nothing ever: best-effort data that was sent after it has come.
+    Late,
 }
 
 #[derive(Default)]
@@ -71,6 +75,26 @@ pub(super) struct Sender {
     pub(super) held: Waiting,
     /// They wait for this request of the receiver's.
     pub(super) until: RequestNumber,
+    /// The request that the last of its best-effort data came after, of what was handled.
+    pub(super) newest: RequestNumber,
+}
+
+impl Sender {
+    /// A frame that is to be handled now comes after this request.
+    fn handle(&mut self, requests: RequestNumber, transportation: Transportation) {
+        if transportation == Transportation::BestEffort {
+            self.newest = self.newest.max(requests);
+        }
+    }
+}
+
+/// Whose frame was next last; nothing of it is held. All that is read together is mostly one sender's.
+#[derive(Clone, Copy)]
+struct Recent {
+    sender: FederateHandle,
+    /// Its requests by then.
+    requests: RequestNumber,
+    newest: RequestNumber,
 }
 
 impl Control {
@@ -106,9 +130,7 @@ pub(crate) struct Ordering {
     ahead_bytes: usize,
     /// Senders of which frames are held; none in steady state.
     pub(super) holding: BTreeSet<FederateHandle>,
-    /// Whose frame was next last, and its requests by then; nothing of it is held. All that is read together is mostly
-    /// one sender's.
-    recent: Option<(FederateHandle, RequestNumber)>,
+    recent: Option<Recent>,
     held_bytes_max: usize,
 }
 
@@ -220,24 +242,54 @@ impl Ordering {
     }
 
     /// Whether a frame of this sender's, in receive order, is to be handled now, and none of the sender's
-    /// waits. One of which this is not said may be to be handled, too.
+    /// waits: it counts as handled then. One of which this is not said may be to be handled, too.
     #[inline(always)]
-    pub(crate) fn is_next(&mut self, sender: FederateHandle, after: After) -> bool {
+    pub(crate) fn is_next(
+        &mut self,
+        sender: FederateHandle,
+        after: After,
+        transportation: Transportation,
+    ) -> bool {
         if after.index < self.epoch || after.index > self.applied {
             return false;
         }
-        match self.recent {
-            Some((recent, requests)) if recent == sender && after.requests <= requests => true,
-            _ => self.is_next_of(sender, after.requests),
+        let reliable = transportation == Transportation::Reliable;
+        match &self.recent {
+            Some(recent)
+                if recent.sender == sender
+                    && after.requests <= recent.requests
+                    && (reliable || after.requests == recent.newest) =>
+            {
+                true
+            }
+            _ => self.is_next_of(sender, after.requests, transportation),
         }
     }
 
     /// The same of one for which the log has got far enough.
     #[inline(never)]
-    fn is_next_of(&mut self, sender: FederateHandle, requests: RequestNumber) -> bool {
-        let known = self.senders.get(&sender).filter(|s| s.held.is_empty());
-        self.recent = known.map(|s| (sender, s.requests));
-        known.is_some_and(|s| s.requests >= requests)
+    fn is_next_of(
+        &mut self,
+        sender: FederateHandle,
+        requests: RequestNumber,
+        transportation: Transportation,
+    ) -> bool {
+        let known = self.senders.get_mut(&sender);
+        let Some(known) = known.filter(|s| s.held.is_empty()) else {
+            self.recent = None;
+            return false;
+        };
+        let late = transportation == Transportation::BestEffort && requests < known.newest;
+        let is_next = requests <= known.requests && !late;
+        if is_next {
+            known.handle(requests, transportation);
+        }
+        self.recent = Some(Recent {
+            sender,
+            requests: known.requests,
+            newest: known.newest,
+        });
+        is_next
     }
 
     /// The same of one in time-stamp order, which comes by the executive, after all that it is to come after.
@@ -269,11 +321,17 @@ impl Ordering {
             // The entry of its joining is still on its way.
             Slot::Vacant(new) => new.insert(Sender::default()),
         };
+        let transportation = data.body.transportation();
+        if transportation == Transportation::BestEffort && data.after.requests < sender.newest {
+            return Ok(Now::Late);
+        }
         if ready(sender, applied, &data.after) && !sender.held.has_ready(sender.requests) {
             if let DataBody::Fence { request } = data.body {
                 sender.fence = sender.fence.max(request);
                 return Ok(Now::Wait);
             }
+            sender.handle(data.after.requests, transportation);
+            self.recent = None;
             return Ok(Now::Handle);
         }
         let bytes = data.bytes();
@@ -440,7 +498,10 @@ impl Ordering {
     /// What is held of older epochs goes.
     pub(crate) fn begin_epoch(&mut self, at: LogIndex) {
         self.epoch = at;
+        self.recent = None;
         for sender in self.senders.values_mut() {
+            // Its requests may be numbered anew.
+            sender.newest = RequestNumber::default();
             self.outdated += sender.held.drop_outdated(at);
         }
     }
@@ -484,10 +545,13 @@ impl Ordering {
                 && sender.until <= own
                 && let Some((data, path)) = sender.held.take_ready(sender.requests)
             {
-                match data.borrow().body {
-                    DataBody::Fence { request } => sender.fence = sender.fence.max(request),
-                    _ => next = Some((data, path)),
+                let frame = data.borrow();
+                if let DataBody::Fence { request } = frame.body {
+                    sender.fence = sender.fence.max(request);
+                    continue;
                 }
+                sender.handle(frame.after.requests, frame.body.transportation());
+                next = Some((data, path));
             }
             !sender.held.is_empty()
         });
@@ -504,7 +568,7 @@ fn ready(sender: &Sender, applied: LogIndex, after: &After) -> bool {
 mod tests {
     use super::*;
     use crate::message::{Payload, federation};
-    use crate::{InteractionClassHandle, Transportation, ValuesBuf};
+    use crate::{InteractionClassHandle, ValuesBuf};
 
     const SENDER: FederateHandle = FederateHandle(2);
 
@@ -575,20 +639,24 @@ mod tests {
 
     #[test]
     fn a_frame_is_next_as_long_as_its_sender_is_there_and_nothing_of_it_waits() {
+        const RELIABLE: Transportation = Transportation::Reliable;
         let mut ordering = ordering();
         let after = |requests, index| After {
             requests: RequestNumber(requests),
             index: LogIndex(index),
         };
         for _ in 0..2 {
-            assert!(ordering.is_next(SENDER, after(0, 5)));
-            assert!(!ordering.is_next(SENDER, after(1, 5)));
-            assert!(!ordering.is_next(SENDER, after(0, 6)));
-            assert!(!ordering.is_next(FederateHandle(3), after(0, 5)));
+            assert!(ordering.is_next(SENDER, after(0, 5), RELIABLE));
+            assert!(!ordering.is_next(SENDER, after(1, 5), RELIABLE));
+            assert!(!ordering.is_next(SENDER, after(0, 6), RELIABLE));
+            assert!(!ordering.is_next(FederateHandle(3), after(0, 5), RELIABLE));
         }
-        assert!(ordering.is_next(SENDER, after(0, 5)));
+        assert!(ordering.is_next(SENDER, after(0, 5), RELIABLE));
         hold(&mut ordering, 6, 1).unwrap();
-        assert!(!ordering.is_next(SENDER, after(0, 5)), "the other is first");
+        assert!(
+            !ordering.is_next(SENDER, after(0, 5), RELIABLE),
+            "the other is first"
+        );
         let mark = Watermark {
             index: LogIndex(6),
             requests: vec![(SENDER, RequestNumber(1))],
@@ -597,20 +665,23 @@ mod tests {
         let Some(Ordered::Data(data, _)) = ordering.next() else {
             panic!("its turn has come");
         };
-        assert!(ordering.is_next(SENDER, after(1, 6)));
+        assert!(ordering.is_next(SENDER, after(1, 6), RELIABLE));
         ordering.hold_back(&data.borrow(), RequestNumber(1));
-        assert!(!ordering.is_next(SENDER, after(1, 6)), "it is held back");
+        assert!(
+            !ordering.is_next(SENDER, after(1, 6), RELIABLE),
+            "it is held back"
+        );
         ordering.take_ahead();
-        assert!(ordering.is_next(SENDER, after(1, 6)));
+        assert!(ordering.is_next(SENDER, after(1, 6), RELIABLE));
         ordering.begin_epoch(LogIndex(7));
         assert!(
-            !ordering.is_next(SENDER, after(1, 6)),
+            !ordering.is_next(SENDER, after(1, 6), RELIABLE),
             "of the epoch before"
         );
         ordering.applied = LogIndex(7);
-        assert!(ordering.is_next(SENDER, after(1, 7)));
+        assert!(ordering.is_next(SENDER, after(1, 7), RELIABLE));
         ordering.forget(SENDER);
-        assert!(!ordering.is_next(SENDER, after(1, 7)));
+        assert!(!ordering.is_next(SENDER, after(1, 7), RELIABLE));
     }
 
     /// A restore may give such a handle to somebody again, of whom this has come.
@@ -784,9 +855,18 @@ mod tests {
 
     /// With tag `tag`, as data.
     fn said(ordering: &mut Ordering, after: (u64, u64), tag: &[u8]) -> Now {
+        said_as(Transportation::Reliable, ordering, after, tag)
+    }
+
+    fn said_as(
+        transportation: Transportation,
+        ordering: &mut Ordering,
+        after: (u64, u64),
+        tag: &[u8],
+    ) -> Now {
         let no_values = ValuesBuf::default();
         let payload = Payload {
-            transportation: Transportation::Reliable,
+            transportation,
             values: no_values.values(),
             tag,
             address: None,
@@ -901,6 +981,46 @@ mod tests {
         assert!(matches!(ordering.next(), Some(Ordered::Entry(_))));
         assert_eq!(ordering.next(), None);
         assert_eq!(ordering.take_ahead().len(), 1);
+    }
+
+    /// What goes by the executive in datagrams may be overtaken by what takes the path after it, which a request is before.
+    #[test]
+    fn best_effort_data_comes_behind_nothing_newer() {
+        let [lossy, reliable] = [Transportation::BestEffort, Transportation::Reliable];
+        let after = |requests| After {
+            requests: RequestNumber(requests),
+            index: LogIndex(5),
+        };
+        for (plainly, held) in [(false, false), (true, false), (false, true)] {
+            let mut ordering = ordering();
+            let say = |ordering: &mut Ordering, how, requests| {
+                if plainly && ordering.is_next(SENDER, after(requests), how) {
+                    return Now::Handle;
+                }
+                said_as(how, ordering, (requests, 5), b"")
+            };
+            if held {
+                assert_eq!(say(&mut ordering, lossy, 2), Now::Wait);
+            }
+            reach(&mut ordering, 6, 2);
+            assert_eq!(ordering.next().is_some(), held);
+            for _ in 0..2 {
+                // Reliable data overtakes none.
+                assert_eq!(say(&mut ordering, reliable, 2), Now::Handle);
+                if !held {
+                    assert_eq!(say(&mut ordering, lossy, 1), Now::Handle);
+                }
+            }
+            for _ in 0..2 {
+                assert_eq!(say(&mut ordering, lossy, 2), Now::Handle);
+                assert_eq!(say(&mut ordering, lossy, 1), Now::Late);
+                assert_eq!(say(&mut ordering, reliable, 1), Now::Handle);
+                assert_eq!(say(&mut ordering, lossy, 1), Now::Late);
+            }
+            // In another epoch requests may be numbered anew.
+            ordering.begin_epoch(LogIndex(5));
+            assert_eq!(say(&mut ordering, lossy, 1), Now::Handle);
+        }
     }
 
     #[test]

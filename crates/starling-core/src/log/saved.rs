@@ -5,7 +5,6 @@ use super::federate::Replica;
 use super::order::{Ordering, Sender};
 use super::waiting::Waiting;
 use crate::DataPath;
-use crate::message::RequestNumber;
 use crate::saved::log as saved;
 use crate::{FederateHandle, PeerId};
 use std::collections::BTreeMap;
@@ -106,7 +105,7 @@ impl Replica {
                 fence: s.fence,
                 ended: s.ended,
                 held,
-                until: RequestNumber::default(),
+                ..Sender::default()
             };
             order.senders.insert(handle, sender);
         }

@@ -189,6 +189,13 @@ impl<'a, V> DataBody<'a, V> {
         }
     }
 
+    /// As it is declared; a fence is reliable.
+    #[inline]
+    pub(crate) fn transportation(&self) -> Transportation {
+        let payload = self.payload();
+        payload.map_or(Transportation::Reliable, |p| p.transportation)
+    }
+
     #[inline]
     pub(crate) fn is_in_time_order(&self) -> bool {
         let stamp = self.payload().and_then(|payload| payload.stamp.as_ref());

@@ -10,6 +10,7 @@ use starling_rid::CONNECT_ADDRESS;
 use std::collections::BTreeSet;
 use std::net::{TcpListener, UdpSocket};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 mod hostile;
@@ -838,6 +839,114 @@ fn nothing_older_comes_behind_what_takes_the_link() {
             });
         }
         assert_ne!(sender.heard(), (0, 0));
+    }
+}
+
+/// Passes datagrams on between a federate and rtiexec, at this port; what comes of the federate while it `holds`, later.
+fn pass_on(federate: &UdpSocket, port: u16, [holds, over]: [&AtomicBool; 2]) {
+    let rtiexec = UdpSocket::bind("127.0.0.1:0").unwrap();
+    rtiexec.connect(("127.0.0.1", port)).unwrap();
+    for socket in [federate, &rtiexec] {
+        socket.set_nonblocking(true).unwrap();
+    }
+    let (mut bytes, mut whose, mut held) = ([0; 1 << 16], None, Vec::new());
+    while !over.load(Ordering::Relaxed) {
+        while let Ok((length, from)) = federate.recv_from(&mut bytes) {
+            whose = Some(from);
+            held.push(bytes[..length].to_vec());
+        }
+        if !holds.load(Ordering::Relaxed) {
+            for datagram in held.drain(..) {
+                rtiexec.send(&datagram).unwrap();
+            }
+        }
+        while let (Some(whose), Ok(length)) = (whose, rtiexec.recv(&mut bytes)) {
+            federate.send_to(&bytes[..length], whose).unwrap();
+        }
+        thread::yield_now();
+    }
+}
+
+/// Its link has broken, so it goes by rtiexec, in a datagram that is long on its way; what is sent next takes a link again.
+#[test]
+fn nothing_older_comes_by_rtiexec_behind_what_takes_a_link() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let rtiexec = Rtiexec::with(|config| {
+        config.shared_memory = false;
+        config.links = starling_rtiexec::Links::All;
+        config.listen.push(Endpoint::loopback(port));
+    });
+    for way in [ALONE, MULTICAST] {
+        let [sender, receiver] = pair(&rtiexec, CallbackModel::Evoked, [way, way]);
+        let [mut sent, mut last] = [1, 1];
+        let hear = |last: &mut u32| {
+            sender.evoke();
+            if let Some((_, number)) = receiver.next() {
+                assert!(number > *last, "{number} behind {last}, {way}");
+                *last = number;
+            }
+        };
+        let linked = |linked: bool| (sender.direct() == 1) == linked;
+        let between = UdpSocket::bind("127.0.0.1:0").unwrap();
+        {
+            let links = sender.links();
+            let mut state = links.lock();
+            let link = state.lrc.outbox();
+            let port = between.local_addr().unwrap().port();
+            let socket = Datagrams::along(link.stream(), port).unwrap();
+            link.datagrams.as_mut().unwrap().lead(socket);
+        }
+        let [holds, over] = [(); 2].map(|()| AtomicBool::new(false));
+        thread::scope(|scope| {
+            scope.spawn(|| pass_on(&between, port, [&holds, &over]));
+            let _over = Ends(&over);
+            let mut is_late = false;
+            while !is_late {
+                holds.store(false, Ordering::Relaxed);
+                until("there is a link", || {
+                    hear(&mut last);
+                    linked(true) && sender.is_open()
+                });
+                holds.store(true, Ordering::Relaxed);
+                if let Some(direct) = &sender.links().lock().lrc.outbox().direct {
+                    direct.cut();
+                }
+                until("it has broken", || {
+                    hear(&mut last);
+                    linked(false)
+                });
+                sender.send(0, sent + 1, 100);
+                until("there is another one", || {
+                    hear(&mut last);
+                    linked(true)
+                });
+                // Else it took that one already, or the stream.
+                is_late = last == sent;
+                sent += 2;
+                sender.send(0, sent, 100);
+                until("the newer one", || {
+                    hear(&mut last);
+                    last == sent
+                });
+            }
+            let lost = receiver.lost();
+            holds.store(false, Ordering::Relaxed);
+            until("the older one is counted", || {
+                hear(&mut last);
+                receiver.lost() > lost
+            });
+        });
+    }
+}
+
+/// Says that something is over when it is left, also by a panic.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

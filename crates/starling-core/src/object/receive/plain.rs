@@ -134,7 +134,11 @@ impl Federate {
     #[inline(always)]
     pub fn receive_plainly(&mut self, data: PlainData<'_>, batch: &Batch) -> bool {
         let now = self.is_of_known(&data) && self.delivery.is_straight();
-        if !now || !self.log.is_next(data.sender, data.after) {
+        if !now
+            || !self
+                .log
+                .is_next(data.sender, data.after, data.transportation)
+        {
             return false;
         }
         let Some(piece) = Piece::of(batch, data.values, data.tag) else {
@@ -217,7 +221,10 @@ impl Federate {
         kept: &mut Option<PlainCallback>,
         last: &mut Reflected,
     ) -> bool {
-        if !self.log.is_next(data.sender, data.after) {
+        if !self
+            .log
+            .is_next(data.sender, data.after, data.transportation)
+        {
             return false;
         }
         let received = match last.received(&data) {
