@@ -512,5 +512,49 @@ fn what_is_for_the_same_site_does_not_leave_it() {
     }
 }
 
+/// Whatever else they might share: what they have set for that would change nothing.
+#[test]
+fn who_comes_by_a_forwarder_says_so_of_each_way() {
+    for passes in ["true", "false"] {
+        let variable = ("STARLING_FORWARDER_PASSES", passes);
+        let rtiexec = Rtiexec::start("", &[variable]);
+        let forwarder = Forwarder::start(&rtiexec.address);
+        let to = format!("connect.address={}", forwarder.address);
+        let apart = "transport.shared_memory=off";
+        let federates = [
+            ("far", format!("{to};{apart}")),
+            ("further", to),
+            ("here", String::new()),
+            ("apart", apart.into()),
+        ];
+        let _federates = federates
+            .map(|(name, settings)| Federate::start(&rtiexec, "receiver", name, &settings));
+        let by = |from: &str, to: &str| {
+            let members = rtiexec.members();
+            let of = |name: &str| members.iter().find(|m| m["name"] == name).unwrap();
+            let paths = of(from)["paths"].as_array().unwrap();
+            let is_to = |p: &&serde_json::Value| {
+                let to_some = p["to"].as_array().unwrap();
+                to_some.is_empty() || to_some.contains(&of(to)["handle"])
+            };
+            let path = paths.iter().find(is_to).unwrap();
+            path["by"].as_str().unwrap().to_owned()
+        };
+        let own = "rtiexec (it comes by a forwarder)";
+        let others = "rtiexec (of the other: it comes by a forwarder)";
+        let off = "rtiexec (it comes by a forwarder; forwarder.passes = false at rtiexec)";
+        if passes == "true" {
+            until("passed on", || by("far", "further") == "forwarder");
+            assert_eq!([by("far", "here"), by("further", "apart")], [own; 2]);
+        } else {
+            assert_eq!([by("far", "further"), by("further", "far")], [off; 2]);
+        }
+        assert_eq!(by("here", "far"), others);
+        let off = "rtiexec (transport.shared_memory = off)";
+        // That is said once of all others, and holds for those.
+        assert_eq!([by("apart", "here"), by("apart", "far")], [off; 2]);
+    }
+}
+
 /// The sender's numbers have tags of so many bytes.
 const MESSAGE: u64 = 200;

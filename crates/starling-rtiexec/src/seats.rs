@@ -69,9 +69,6 @@ impl Server {
             LinkRequest::Offer { number } if self.connection(n).is_some_and(|c| c.is_part) => {
                 // Its forwarder passes no descriptors.
                 let why = BY_A_FORWARDER.to_owned();
-                if let Some(connection) = self.connection(n) {
-                    connection.unshared.clone_from(&why);
-                }
                 self.tell(n, &LinkNotice::Refused { number, why }, None);
             }
             LinkRequest::Offer { number } => {
@@ -343,15 +340,20 @@ impl Server {
         let Some(from) = from else {
             return "rtiexec".into();
         };
+        if let Some(to) = to
+            && self.are_near(from, to)
+        {
+            return FORWARDER.into();
+        }
+        if let Some(why) = self.behind_a_forwarder(from, to) {
+            return format!("rtiexec ({why})");
+        }
         let Some(to) = to else {
             return match self.shares(from) {
                 Some(_) => "rtiexec".into(),
                 None => format!("rtiexec ({})", unshared(from)),
             };
         };
-        if self.are_near(from, to) {
-            return FORWARDER.into();
-        }
         let near = match self.memory_path(from, to) {
             Ok(note) if note.is_empty() => return SHARED_MEMORY.into(),
             Ok(note) => return format!("{SHARED_MEMORY} ({note})"),
@@ -364,6 +366,22 @@ impl Server {
             }
             Err(_) => format!("rtiexec ({near})"),
         }
+    }
+
+    /// Why nothing faster is possible between these, or to all others, whatever else they have: one of them comes by a forwarder.
+    fn behind_a_forwarder(&self, from: &Connection, to: Option<&Connection>) -> Option<String> {
+        let trunk = |c: &Connection| Some(c.channel.as_ref()?.place().0);
+        let may_be_one = to.is_none_or(|to| trunk(to) == trunk(from));
+        if from.is_part && may_be_one && !self.config.passes {
+            return Some(format!(
+                "{BY_A_FORWARDER}; forwarder.passes = false at rtiexec"
+            ));
+        }
+        if from.is_part {
+            return Some(BY_A_FORWARDER.into());
+        }
+        let other = to.is_some_and(|to| to.is_part);
+        other.then(|| format!("of the other: {BY_A_FORWARDER}"))
     }
 
     /// How best-effort data of the one gets to the other, or to all others, where reliable data gets there `by` this.
