@@ -141,7 +141,15 @@ fn text(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
             let apart = |path: &&Path| !path.by.ends_with("as reliable data");
             for Path { by, to } in of.best_effort_paths.iter().filter(apart) {
                 let (to, by) = (named(to, &names), printable(by));
-                let _ = writeln!(out, "  best-effort data of {name} to {to}: by {by}");
+                let is_way = !["as reliable data", "not known"]
+                    .iter()
+                    .any(|no| by.starts_with(no));
+                let by = if is_way {
+                    format!("by {by}").into()
+                } else {
+                    by
+                };
+                let _ = writeln!(out, "  best-effort data of {name} to {to}: {by}");
             }
         }
     }

@@ -179,6 +179,12 @@ fn a_trunk_may_be_compressed() {
         for _ in 0..3 {
             all_go_on(&[&near, &other, &sender]);
         }
+        let path = path_of(&rtiexec, "near");
+        assert!(
+            path.starts_with("unix by forwarder tcp 127.0.0.1:"),
+            "{path}"
+        );
+        assert!(path.ends_with(&format!(", {method}")), "{path}");
     }
 }
 

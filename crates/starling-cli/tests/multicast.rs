@@ -417,6 +417,8 @@ fn who_hears_nothing_gets_it_another_way() {
     let shown = String::from_utf8(shown.stdout).unwrap();
     let line = format!("best-effort data of sender to two: by unicast ({deaf})");
     assert!(shown.contains(&line), "{shown}");
+    let line = format!("best-effort data of sender to three: as reliable data ({deaf};");
+    assert!(shown.contains(&line), "{shown}");
     let before = three.told("tell")[0];
     sender.told("send 0 1000");
     until("all of it comes on the link", || {

@@ -92,7 +92,7 @@ impl fmt::Display for Counters {
             (self.lost, "best effort, lost on the way"),
             (self.outdated, "dropped: from before a restore"),
             (self.merged, "requests for values merged"),
-            (self.conflated, "replaced by newer reflections"),
+            (self.conflated, "of these replaced by newer reflections"),
             (self.held, "held for what they come after"),
             (self.withheld, "withheld by time management"),
             (self.waiting, "callbacks wait"),

@@ -131,6 +131,14 @@ impl fmt::Debug for Records {
 }
 
 impl Records {
+    /// How it compresses.
+    pub fn method(&self) -> Method {
+        match self.pack {
+            Pack::Lz4 => Method::Lz4,
+            Pack::Zstd(_) => Method::Zstd,
+        }
+    }
+
     /// Bytes of records that were begun and have not left.
     pub fn pending(&self) -> usize {
         self.wire.len() - self.left

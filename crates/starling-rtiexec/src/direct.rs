@@ -97,8 +97,8 @@ enum End {
     /// It is to have a link.
     #[default]
     Begun,
-    /// Its data takes it.
-    Linked,
+    /// Its data takes it, compressed by this, if it is.
+    Linked(String),
     /// It has none, for this reason.
     Over(String),
 }
@@ -390,9 +390,9 @@ impl Server {
     }
 
     /// A member's data to another takes their link.
-    pub(crate) fn is_linked(&mut self, n: usize, to: u64) {
+    pub(crate) fn is_linked(&mut self, n: usize, to: u64, compression: String) {
         if let Some((pair, end)) = self.pair_of(n, to) {
-            pair.ends[end] = End::Linked;
+            pair.ends[end] = End::Linked(compression);
         }
     }
 
@@ -401,7 +401,7 @@ impl Server {
         let Some((pair, end)) = self.pair_of(n, to) else {
             return;
         };
-        let came_about = pair.ends.iter().any(|end| matches!(end, End::Linked));
+        let came_about = pair.ends.iter().any(|end| matches!(end, End::Linked(_)));
         let first = !matches!(pair.ends[1 - end], End::Over(_));
         if first && !came_about {
             // It may be the other way round that works.
@@ -476,7 +476,7 @@ impl Server {
     }
 
     /// How data of the one gets to the other, which it shares no memory with: by a link, or why not.
-    pub(crate) fn link_path(&self, from: &Connection, to: &Connection) -> Result<(), String> {
+    pub(crate) fn link_path(&self, from: &Connection, to: &Connection) -> Result<String, String> {
         let not_wanted = |connection: &Connection| match connection.undirect.as_str() {
             "" => "it has not asked for links; transport.path, or it has come by loopback TCP"
                 .to_owned(),
@@ -496,7 +496,8 @@ impl Server {
         };
         let pair = self.directs.pairs.get(&(one.min(two), one.max(two)));
         match pair.map(|pair| &pair.ends[usize::from(one > two)]) {
-            Some(End::Linked) => Ok(()),
+            Some(End::Linked(compression)) if compression.is_empty() => Ok(DIRECT.into()),
+            Some(End::Linked(compression)) => Ok(format!("{DIRECT}, {compression}")),
             Some(End::Over(why)) => Err(why.clone()),
             Some(End::Begun) => Err("the link is not set up yet".into()),
             None if !self.are_to_be_linked(own, other) => {

@@ -547,7 +547,7 @@ impl Server {
         let ways = ways.unwrap_or_default();
         if let Some(way) = [SHARED_MEMORY, DIRECT, FORWARDER]
             .into_iter()
-            .find(|way| ways.contains_key(*way))
+            .find(|way| ways.keys().any(|by| by.starts_with(way)))
             && let Some(last) = findings.last_mut()
             && ["sent", "updated"].contains(&last.link.as_str())
         {

@@ -137,7 +137,7 @@ impl Server {
                     let path = if shared { Ok(why) } else { Err(why) };
                     member.paths.insert(to, path);
                 } else if shared {
-                    self.is_linked(n, to);
+                    self.is_linked(n, to, why);
                 }
             }
         }
@@ -360,7 +360,8 @@ impl Server {
             Err(why) => why,
         };
         match self.link_path(from, to) {
-            Ok(()) => DIRECT.into(),
+            Ok(by) => by,
+            // Where links are wanted, why there is none is what matters.
             Err(why) if !self.is_near(from, to) && self.may_want_link(from, to) => {
                 format!("rtiexec ({why})")
             }
@@ -392,7 +393,7 @@ impl Server {
         to: Option<&Connection>,
     ) -> String {
         if let (Some(from), Some(to)) = (from, to)
-            && by == DIRECT
+            && by.starts_with(DIRECT)
         {
             let said = self.best_effort_on_link(from, to);
             return said.unwrap_or("not known before there is some").to_owned();

@@ -265,7 +265,8 @@ impl Server {
         let Some(by) = self.connection(trunk) else {
             return;
         };
-        let path = format!("{path}{BY_FORWARDER}{}", by.path);
+        let its = by.info.as_ref().map_or(&by.path, |info| &info.path);
+        let path = format!("{path}{BY_FORWARDER}{its}");
         let channel = Channel {
             trunk,
             id,

@@ -173,6 +173,12 @@ impl Direct {
         self.changed();
     }
 
+    /// How what goes on the link to this peer is compressed, for people.
+    pub(crate) fn compression(&self, mark: u64) -> Option<String> {
+        let peer = self.peers.iter().find(|p| p.mark == mark)?;
+        Some(peer.window.compression())
+    }
+
     /// There is to be a link to a peer.
     pub(crate) fn await_link(&mut self, mark: u64, federate: FederateHandle, now: Instant) {
         self.peer(mark, federate, now).ended = false;

@@ -337,7 +337,7 @@ pub(crate) enum Hearing {
 #[derive(Debug, Default)]
 pub(crate) struct Ear {
     pub(crate) hearing: Hearing,
-    /// Why it takes no part.
+    /// Why it takes no part, or hears nothing any more.
     pub(crate) why: String,
     /// Something was for it there since the last heartbeat.
     pub(crate) used: bool,
@@ -368,6 +368,7 @@ impl Ear {
     pub(crate) fn lose(&mut self) {
         self.ask();
         self.waited = DEAF_BEATS;
+        self.why = "no datagram comes there any more".into();
     }
 
     /// It is to begin or cease to hear. False: it has done so too often.
@@ -404,9 +405,9 @@ impl Ear {
     }
 
     fn why_not(&self) -> &str {
-        match self.hearing {
-            Hearing::Refused => &self.why,
-            _ => "no datagram has come there",
+        match self.why.as_str() {
+            "" => "no datagram has come there",
+            why => why,
         }
     }
 }
@@ -468,5 +469,23 @@ pub(crate) fn interface(of: io::Result<SocketAddr>) -> Option<Ipv4Addr> {
     match of.ok()?.ip().to_canonical() {
         IpAddr::V4(address) => Some(address),
         IpAddr::V6(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_heard_something_is_not_said_to_have_heard_nothing() {
+        let mut ear = Ear::default();
+        ear.ask();
+        assert_eq!(ear.why_not(), "no datagram has come there");
+        ear.hearing = Hearing::Hears;
+        ear.lose();
+        assert_eq!(ear.why_not(), "no datagram comes there any more");
+        ear.forget();
+        ear.ask();
+        assert_eq!(ear.why_not(), "no datagram has come there", "of the next");
     }
 }

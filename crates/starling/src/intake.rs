@@ -684,12 +684,14 @@ impl State {
                 } => {
                     self.lrc.set_data_path(federate, path);
                     if path == DataPath::Direct {
+                        let link = self.lrc.outbox();
+                        let direct = link.direct.as_ref();
                         let path = LinkRequest::Path {
                             to: mark,
                             shared: true,
-                            why: String::new(),
+                            why: direct.and_then(|d| d.compression(mark)).unwrap_or_default(),
                         };
-                        self.lrc.outbox().put_link_request(&path);
+                        link.put_link_request(&path);
                     }
                     // Else rtiexec was told why, or is next.
                 }

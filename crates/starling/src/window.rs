@@ -39,6 +39,12 @@ impl Window {
         }
     }
 
+    /// How it is sent compressed, for people; empty: it is not.
+    pub(crate) fn compression(&self) -> String {
+        let records = self.records.as_ref();
+        records.map_or(String::new(), |r| r.method().to_string())
+    }
+
     /// Where the next frame will stand.
     pub(crate) fn end(&self) -> u64 {
         self.end

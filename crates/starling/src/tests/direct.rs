@@ -120,6 +120,12 @@ fn compressed_links_carry_the_same() {
     let [plain, by_lz4, by_zstd] = &receivers;
     subscribe(&sender, &[plain, by_lz4, by_zstd]);
     sender.until_direct(3);
+    until("status shows how", || {
+        let paths = super::datagrams::status(&rtiexec)[0].paths.clone();
+        let paths = paths.iter().map(|p| (p.by.as_str(), p.to.len()));
+        let all = ["direct tcp", "direct tcp, lz4", "direct tcp, zstd"].map(|by| (by, 1));
+        paths.collect::<Vec<_>>() == all
+    });
     for turn in 0..3 {
         let numbers = turn * 300..(turn + 1) * 300;
         thread::scope(|scope| {
