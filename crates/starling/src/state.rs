@@ -354,6 +354,27 @@ impl State {
 
 #[cold]
 fn show(note: &str) {
-    let note = starling_net::printable(note);
+    let note = note_text(note);
     starling_net::remark(format_args!("starling: note: {note}"));
+}
+
+/// A note may have further lines, which are indented; a line that is not would be taken for another one's.
+fn note_text(note: &str) -> String {
+    const NEXT_LINE: &str = "\n  ";
+    let lines = note.split(NEXT_LINE).map(starling_net::printable);
+    lines.collect::<Vec<_>>().join(NEXT_LINE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lines_of_a_note_are_lines() {
+        let doubt = "STL-FOM-013 doubtful FDD: no such type\n  at F.xml:10\n  do: correct its name";
+        assert_eq!(note_text(doubt), doubt);
+        let label = "the save 'a\nstarling: error: b\u{7}' can't be restored";
+        let said = r"the save 'a\nstarling: error: b\u{7}' can't be restored";
+        assert_eq!(note_text(label), said);
+    }
 }
