@@ -143,7 +143,7 @@ fn too_long<'a>(names: impl IntoIterator<Item = &'a String>, most: usize) -> Opt
 /// Asks the rtiexec that a localSettingsDesignator leads to, as `program`; else why not, and the exit
 /// code.
 fn query(designator: &str, program: &str, question: &ToExecutive) -> Result<Reply, (String, u8)> {
-    let settings = Sources::of_process().designator(designator).read();
+    let settings = Sources::of_process().argument(designator).read();
     let settings = settings.map_err(|e| (e.to_string(), WRONG_USAGE))?;
     starling::query(&settings, program, question).map_err(|why| (why, UNREACHABLE))
 }

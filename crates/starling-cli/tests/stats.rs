@@ -42,6 +42,19 @@ fn join_at(at: &str, fom: &str, name: &str, settings: &str) -> (RtiAmbassador, R
     (rti, heard)
 }
 
+/// An address that was given to the command is not said to have been given to connect.
+#[test]
+fn who_asks_nobody_is_told_where_the_address_stands() {
+    let asked = Command::new(env!("CARGO_BIN_EXE_starling"))
+        .args(["stats", "connect.address=unix:/none/x"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(asked.stderr).unwrap();
+    let place = "no rtiexec answers (connect.address of the command line)";
+    assert!(said.contains(place), "{said}");
+    assert_eq!(asked.status.code(), Some(3));
+}
+
 /// Shows settings: statistics.enabled.
 #[test]
 fn federates_tell_what_they_send_get_and_take() {

@@ -145,6 +145,8 @@ impl Default for Settings {
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     designator: String,
+    /// It is an argument of a program that is no federate.
+    is_argument: bool,
     environment: Vec<(String, String)>,
     project_file: Option<PathBuf>,
     user_file: Option<PathBuf>,
@@ -192,11 +194,10 @@ impl Sources {
             .or_else(|| variable("HOME").map(|h| Path::new(&h).join(".config")));
         let existing = |path: PathBuf| path.is_file().then_some(path);
         Self {
-            designator: String::new(),
             environment,
             project_file: existing("starling.toml".into()),
             user_file: configuration.and_then(|d| existing(d.join("starling/starling.toml"))),
-            privileged: false,
+            ..Self::default()
         }
     }
 
@@ -204,6 +205,14 @@ impl Sources {
     pub fn designator(mut self, text: &str) -> Self {
         self.designator = text.into();
         self
+    }
+
+    /// With this localSettingsDesignator, which is an argument of the command line.
+    pub fn argument(self, text: &str) -> Self {
+        Self {
+            is_argument: true,
+            ..self.designator(text)
+        }
     }
 
     /// With these environment variables.
@@ -240,8 +249,13 @@ impl Sources {
             read_file(&mut settings, path, true)?;
         }
         self.read_variables(&mut settings)?;
-        let designated = designator::parse(&self.designator, "connect()")?;
-        self.apply(&mut settings, designated, &Origin::Connect)?;
+        let origin = if self.is_argument {
+            Origin::Option("the command line".into())
+        } else {
+            Origin::Connect
+        };
+        let designated = designator::parse(&self.designator, &origin.to_string())?;
+        self.apply(&mut settings, designated, &origin)?;
         let overrides = self
             .environment
             .iter()
@@ -315,14 +329,20 @@ fn take(
 }
 
 fn refuse_from(working_directory: bool, index: usize, place: &str) -> Result<(), SettingError> {
-    let key = SETTINGS[index].key;
+    let (setting, key) = (&SETTINGS[index], SETTINGS[index].key);
     if working_directory && NOT_FROM_WORKING_DIRECTORY.contains(&key) {
         return Err(SettingError::new(
             format!("{key} is not taken from a file in the working directory"),
             place,
             format!(
-                "set it in ~/.config/starling/starling.toml, as {} or in connect",
-                SETTINGS[index].variable()
+                "set it in ~/.config/starling/starling.toml or as {}{}",
+                setting.variable(),
+                // There it would do nothing.
+                if setting.is_of_rtiexec() {
+                    ""
+                } else {
+                    ", or in connect"
+                }
             ),
         ));
     }

@@ -348,6 +348,9 @@ fn the_working_directory_names_no_program_and_no_files() {
         let expected = format!("{key} is not taken from a file in the working directory");
         assert_eq!(error.what, expected);
         assert_eq!(error.place, format!("{}:2", file.display()));
+        // What is rtiexec's does nothing in connect.
+        let of_federates = ["start.program", "net.run_dir"].contains(&key);
+        assert_eq!(error.remedy.contains("connect"), of_federates, "{key}");
         // Where the user has put it himself it counts.
         Sources::new().user_file(&*file).read().unwrap();
         designated(file.to_str().unwrap()).unwrap();
