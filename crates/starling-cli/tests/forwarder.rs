@@ -143,7 +143,8 @@ fn who_comes_by_a_forwarder_that_dies_is_told_and_the_others_go_on() {
 #[test]
 fn when_rtiexec_is_killed_forwarders_end_and_all_learn_it() {
     let mut rtiexec = Rtiexec::start("", &[]);
-    let mut near = Forwarder::start(&rtiexec.address);
+    let log = [("STARLING_LOG_LEVEL", "info")];
+    let mut near = Forwarder::start_by(&[], &rtiexec.address, None, &log);
     let mut far = Forwarder::start(&near.address);
     let mut federates = [
         near.federate(&rtiexec, "both", "near"),
@@ -152,7 +153,10 @@ fn when_rtiexec_is_killed_forwarders_end_and_all_learn_it() {
     all_go_on(&federates.each_ref());
     rtiexec.child.kill().unwrap();
     federates.iter_mut().for_each(ended);
-    assert!(near.last_words().contains("has lost its way to rtiexec"));
+    let near = near.last_words();
+    assert!(near.contains("has lost its way to rtiexec"), "{near}");
+    let gone = near.matches("the way on is gone");
+    assert_eq!(gone.count(), 1, "{near}");
     let far = far.last_words();
     assert!(
         far.contains("it says: the forwarder has lost its way"),

@@ -362,7 +362,7 @@ impl Server {
                 self.say_farewell(format!("{program} was ended by {by}"));
                 return Ok(Ended::Stopped(by));
             }
-            if let Some(why) = self.upstream.as_mut().and_then(|up| up.lost.take()) {
+            if let Some(why) = self.upstream.as_ref().and_then(|up| up.lost.clone()) {
                 self.say_farewell(format!("the forwarder has lost its way to rtiexec: {why}"));
                 return Ok(Ended::Lost(why));
             }

@@ -782,8 +782,9 @@ impl Server {
     /// A connection is taken out: its channel ends; if it is the trunk, all do.
     pub(crate) fn end_relay(&mut self, n: usize, why: &str) {
         if self.is_upstream(n) {
-            info!("the way on is gone: {why}");
-            if let Some(up) = &mut self.upstream {
+            // The first reason is the cause.
+            if let Some(up) = self.upstream.as_mut().filter(|up| up.lost.is_none()) {
+                info!("the way on is gone: {why}");
                 up.lost = Some(why.to_owned());
             }
         } else if let Some(channel) = self.forget_relay(n) {
