@@ -85,11 +85,18 @@ struct Both {
     forwarder: Forwarder,
     here: Federate,
     there: Vec<Federate>,
+    /// What rtiexec tells.
+    log: tempfile::NamedTempFile,
 }
 
 impl Both {
     fn at(sites: &Sites, names: &[&str], variables: &[(&str, &str)]) -> Both {
-        let rtiexec = Rtiexec::start_by(&sites.by(0), Some(AT), "", &SOON);
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let told = [
+            ("STARLING_LOG_LEVEL", "info"),
+            ("STARLING_LOG_FILE", log.path().to_str().unwrap()),
+        ];
+        let rtiexec = Rtiexec::start_by(&sites.by(0), Some(AT), "", &[&SOON[..], &told].concat());
         let variables = [&SOON[..], variables].concat();
         let forwarder = Forwarder::start_by(&sites.by(1), AT, None, &variables);
         let start = |site, at: &str, name| {
@@ -110,6 +117,7 @@ impl Both {
             forwarder,
             here,
             there,
+            log,
         };
         // What was sent before somebody subscribes is not for it.
         until("all hear each other", || {
@@ -278,6 +286,13 @@ fn what_the_cable_drops_is_counted() {
         }
         tc(&format!("-n {name} qdisc del dev cable root"));
     }
+    // Who resigns is not shown any more.
+    let lost = lost_before(&both.rtiexec, "a");
+    drop(both.there.remove(0));
+    let told = format!("{lost} message(s) of its best-effort data were lost on the way here");
+    until("the log tells it", || {
+        std::fs::read_to_string(both.log.path()).is_ok_and(|log| log.contains(&told))
+    });
 }
 
 /// Where the network brings no datagrams the stream is taken, and where the forwarder wants none; which and why is shown.
