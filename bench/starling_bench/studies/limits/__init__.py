@@ -10,6 +10,7 @@ import contextlib
 import random
 import statistics
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated
 
 import typer
@@ -58,16 +59,12 @@ def main(
     rounds: Annotated[int, typer.Option(min=1, help="Repeats.")] = 9,
     trips: Annotated[int, typer.Option(min=2, help="Round trips per repeat.")] = 10_000,
     updates: Annotated[int, typer.Option(min=2, help="Updates per repeat.")] = 300_000,
-    time: Annotated[
-        bool, typer.Option("--time", help="The figures of time management instead.")
-    ] = False,
+    time: Annotated[bool, typer.Option("--time", help="Time management's instead.")] = False,
     earlier: Annotated[
         Path | None, typer.Option(help="An earlier Starling: its stage/ and limits/, to be beside.")
     ] = None,
     only: Annotated[str, typer.Option(help="Only figures whose name contains this.")] = "",
-    last: Annotated[
-        Path | None, typer.Option(help="summary.json of another run, to be compared with.")
-    ] = None,
+    last: Annotated[Path | None, typer.Option(help="summary.json of a run to be beside.")] = None,
     seed: Annotated[int | None, typer.Option(help="Of the moments of joining late.")] = None,
     counts: Annotated[bool, typer.Option(help="Instructions, too: needs valgrind.")] = True,
 ) -> int:
@@ -76,6 +73,11 @@ def main(
     for program in needed + ([earlier / "limits" / "limits-federate"] if earlier else []):
         if not program.exists():
             raise BenchError("STL-LIM-003", "missing", str(program), "make bench", USAGE)
+    at = dict.fromkeys(("", *PRESETS, *["earlier"] * bool(earlier)), SimpleNamespace(name=""))
+    every = time_figures(at[""], Many(2, 2)) if time else figures(at, Many(2, 2))
+    if not any(only in f.name for f in every):
+        names = "; ".join(dict.fromkeys(f.name for f in every))
+        raise BenchError("STL-LIM-004", f"no figure '{only}'", "--only", names, USAGE)
     drawn = random.randrange(2**32) if seed is None else seed
     given = {"rounds": rounds, "trips": trips, "updates": updates, "seed": drawn, "only": only}
     given |= {"time": time, "counts": counts}
