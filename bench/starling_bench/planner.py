@@ -65,9 +65,9 @@ def command(study: Study, app: typer.Typer, planning: Planning) -> None:
         program: Annotated[str, typer.Option(f"--{study.program}")] = study.program,
         adapter: Annotated[str, typer.Option(help="starling, generic, tcp ...")] = "starling",
         rti_root: RtiRoot = None,
-        from_: Annotated[str, typer.Option("--from", help="A [[host]] of --hosts.")] = "",
-        to: Annotated[str, typer.Option(help="A [[host]] of --hosts.")] = "",
-        hosts: Annotated[Path | None, typer.Option(help="File with [[host]] tables.")] = None,
+        from_: Annotated[str, typer.Option("--from", help=r"A [\[host]] of --hosts.")] = "",
+        to: Annotated[str, typer.Option(help=r"A [\[host]] of --hosts.")] = "",
+        hosts: Annotated[Path | None, typer.Option(help=r"File with [\[host]] tables.")] = None,
         seconds: Annotated[float, typer.Option(help="Of each setting.", min=0.5)] = 30.0,
         share: Annotated[
             float, typer.Option(help="Wanted in budget.", min=0, max=SHARE_MAX)

@@ -5,9 +5,13 @@ import importlib
 import os
 import re
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
-from starling_bench import hosts, identity
+import typer
+from rich.text import Text
+
+from starling_bench import cli, hosts, identity
 from starling_bench.pipe import ControlPipe
 from starling_bench.rti import Rti, adapter_for
 from starling_bench.study import apps
@@ -56,6 +60,22 @@ def test_a_study_is_no_larger_than_it_may_be():
     for study in (path.parent for path in STUDIES.glob("*/__init__.py")):
         lines = sum(len(path.read_text().splitlines()) for path in study.rglob("*.py"))
         assert lines <= 600, study.name
+
+
+def _helps(command, name: str = "") -> Iterator[tuple[str, str]]:
+    """Every text of a command's --help and of those below it."""
+    yield name, command.help or ""
+    yield from ((f"{name} {p.name}", getattr(p, "help", None) or "") for p in command.params)
+    for below, one in getattr(command, "commands", {}).items():
+        yield from _helps(one, f"{name} {below}")
+
+
+def test_no_words_of_a_commands_help_are_taken_for_markup():
+    """Where tables of a file are named, as [[rti]]."""
+    texts = dict(_helps(typer.main.get_command(cli.app)))
+    assert any("[[rti]]" in Text.from_markup(text).plain for text in texts.values())
+    for name, text in texts.items():
+        assert Text.from_markup(text).plain == text.replace("[\\[", "[["), name
 
 
 def test_what_was_said_before_the_end_is_heard_though_nobody_listens_any_more(tmp_path):

@@ -90,7 +90,7 @@ Seed = Annotated[int, typer.Option(help="Of the order of configurations.")]
 RealTime = Annotated[
     str, typer.Option(help="on, off, or both: SCHED_FIFO and locked memory, where allowed.")
 ]
-Rtis = Annotated[Path | None, typer.Option(help="A file of [[rti]] tables: other RTIs.")]
+Rtis = Annotated[Path | None, typer.Option(help=r"A file of [\[rti]] tables: other RTIs.")]
 Bundling = Annotated[str, typer.Option(help="on, off, or both: of RTIs that bundle.")]
 Lag = Annotated[float, typer.Option(min=0, help="Subscribers look only so often, in s.")]
 Conflate = Annotated[

@@ -96,7 +96,7 @@ def whole(
     rti_root: Annotated[Path | None, typer.Option(help="Install tree of Starling.")] = None,
     program: Annotated[Path | None, typer.Option(help="The federates' program.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory for results, new.")] = None,
-    rtis: Annotated[Path | None, typer.Option(help="File with [[rti]]: others beside it.")] = None,
+    rtis: Annotated[Path | None, typer.Option(help=r"File with [\[rti]]: others beside.")] = None,
     scale: Annotated[float, typer.Option(min=0.001, help="So many times as many updates.")] = 1.0,
     idle_wait_s: Annotated[float, typer.Option(help="Wait so long for an idle machine.")] = 60,
     fom: Annotated[list[Path], typer.Option(help="Modules of a FOM of your own.")] = [],  # noqa: B006
