@@ -3,7 +3,7 @@ and which of it is which update.
 
 Of a TCP flow only what is new counts as carried; what was sent again, and packets without data, are
 counted apart. Bytes are those above TCP or UDP. An update is found by its largest value, whatever
-the format around it.
+the format around it; one that goes as several messages by that of each.
 """
 
 import functools
@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
 
 from . import frames
 from .errors import BenchError, cannot
@@ -234,6 +236,15 @@ def dropped(log: Path) -> int | None:
 # ---- updates
 
 
+class Part(NamedTuple):
+    """Of a test's updates those values that are a message, by how long each is: what an update is
+    on the wire follows from that."""
+
+    test: object
+    message: int = 0
+    lengths: tuple[int, ...] = ()
+
+
 @dataclass
 class Found:
     """The updates of one kind that were found: the bytes that carried each, alone."""
@@ -248,15 +259,20 @@ class Found:
         """What most had."""
         return self.bytes.most_common(1)[0][0] if self.bytes else None
 
+    @property
+    def shown(self) -> bytes:
+        """One of these."""
+        return next(chunk for chunk in self.chunks if len(chunk) == self.usual)
+
 
 class Needles:
-    """Values by which updates are known. An update is that of the name it was added by; what two
-    names have is nobody's."""
+    """Values by which messages are known. One is of the part that it was added by; what two parts
+    have is nobody's."""
 
     def __init__(self) -> None:
-        self._by_start: dict[bytes, dict[bytes, object]] = {}
+        self._by_start: dict[bytes, dict[bytes, Part | None]] = {}
 
-    def add(self, name: object, values: list[bytes]) -> bool:
+    def add(self, name: Part, values: list[bytes]) -> bool:
         """False: all are too short to be known by, or of so few octets (a small number) that they
         stand in anything."""
         told = [v for v in values if len(v) >= NEEDLE_MIN and len(set(v)) >= _OCTETS_MIN]
@@ -266,20 +282,20 @@ class Needles:
         alike[needle] = name if alike.get(needle, name) == name else None
         return True
 
-    def _at(self, stream: bytes, position: int) -> tuple[bytes, object] | None:
+    def _at(self, stream: bytes, position: int) -> tuple[bytes, Part | None] | None:
         """The longest value that begins there: others may be its beginning."""
         alike = self._by_start.get(stream[position : position + NEEDLE_MIN], {})
         hits = (hit for hit in alike.items() if stream.startswith(hit[0], position))
         return max(hits, key=lambda hit: len(hit[0]), default=None)
 
-    def find(self, flow: Flow) -> dict[object, Found]:
-        """The updates in what a flow carried, by name."""
+    def find(self, flow: Flow) -> dict[tuple[Part, ...], Found]:
+        """The updates in what a flow carried: what of each went there, together."""
         stream, starts, at = b"".join(flow.chunks), [], 0
         for chunk in flow.chunks:
             starts.append(at)
             at += len(chunk)
-        # Of each update its name, first and last chunk.
-        seen: list[tuple[object, int, int]] = []
+        # Of each message its part, first and last chunk.
+        seen: list[tuple[Part | None, int, int]] = []
         chunk, position = 0, 0
         while position + NEEDLE_MIN <= len(stream):
             if (hit := self._at(stream, position)) is None:
@@ -299,44 +315,63 @@ def _chunk_of(starts: list[int], position: int, at: int) -> int:
     return at
 
 
-def _found(flow: Flow, seen: list[tuple[object, int, int]]) -> dict[object, Found]:
-    uses = Counter(n for _, first, last in seen for n in range(first, last + 1))
-    out: dict[object, Found] = {}
-    for name, first, last in seen:
-        one = out.setdefault(name, Found())
-        if any(uses[n] > 1 for n in range(first, last + 1)):
-            one.shared += 1
+def _found(flow: Flow, seen: list[tuple[Part | None, int, int]]) -> dict[tuple[Part, ...], Found]:
+    # What shares chunks went together.
+    runs: list[list[tuple[Part | None, int, int]]] = []
+    for one in seen:
+        if runs and one[1] <= runs[-1][-1][2]:
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    out: dict[tuple[Part, ...], Found] = {}
+    for run in runs:
+        parts = [part for part, _, _ in run if part]
+        if len(parts) < len(run) or not _one_update(parts):
+            for part in parts:
+                out.setdefault((part,), Found()).shared += 1
             continue
-        chunks = flow.chunks[first : last + 1]
+        chunks = flow.chunks[run[0][1] : run[-1][2] + 1]
+        one = out.setdefault(tuple(sorted(parts)), Found())
         one.bytes[sum(map(len, chunks))] += 1
-        one.split += last > first
+        one.split += len(chunks) > 1
         one.chunks.append(b"".join(chunks))
-    out.pop(None, None)
     return out
+
+
+def _one_update(parts: list[Part]) -> bool:
+    return len({p.test for p in parts}) == 1 and len({p.message for p in parts}) == len(parts)
 
 
 @dataclass(frozen=True)
 class Wire:
-    """What one update of a test was on the wire, above TCP or UDP."""
+    """What the updates of a test were on the wire, above TCP or UDP, all messages of each: those of
+    the calls that were measured, of which each has what most of its lengths had."""
 
     protocol: str
     to: str  # the host's address
-    bytes: int  # of most
-    updates: int  # that went alone, and how many of these had other bytes
+    bytes: float  # the mean
+    updates: (
+        int  # that went alone, and how many of these had other bytes than most of their lengths
+    )
     others: int
     shared: int  # that went together with others
     repeated_bytes: int  # sent again, of the whole flow
     acknowledgements: int  # alone, of the whole flow, which carried so much
     carried: int
-    by_format: int | None  # what the format's own count says; None: it is not known, and why
+    by_format: float | None  # what the format's own count says; None: it is not known, and why
     why: str
     beside_each: float  # of the format: bytes beside each value
     dropped: int | None  # packets that the capture missed
+    bytes_min: int
+    bytes_max: int
+    messages: int  # of an update
+    unknown: int  # calls of whose updates not all was found
 
 
 def wires(directory: Path) -> dict[int, Wire]:
     """Of each test of an execution whose packets a host's capture saw. Federates write what they
-    send to needles.jsonl: for each test its number, and the values of each update, hexadecimal."""
+    send to needles.jsonl: for each test its number, the values of each update, hexadecimal, which
+    of these make a message, and how many calls took the updates in turn."""
     files = sorted(directory.glob("*.pcap"))
     return _wires(directory, tuple((path, path.stat().st_size) for path in files))
 
@@ -358,40 +393,108 @@ def seen_alike(summaries: list[dict], group: list[dict]) -> list[dict]:
     return [s for s in seen if s["sequence"] == seen[0]["sequence"]] or group
 
 
+@dataclass
+class _Way:
+    """A flow, and those messages of a test that it carried together, by their lengths."""
+
+    flow: Flow
+    back: int  # acknowledgements
+    missed: int | None
+    messages: tuple[int, ...]
+    found: dict[tuple[Part, ...], Found] = field(default_factory=dict)
+
+    @property
+    def updates(self) -> int:
+        return sum(sum(one.bytes.values()) for one in self.found.values())
+
+
 @functools.lru_cache(maxsize=8)  # it is asked for each test
 def _wires(directory: Path, files: tuple[tuple[Path, int], ...]) -> dict[int, Wire]:
     needles, updates = Needles(), directory / "needles.jsonl"
+    calls: dict[int, list[list[Part]]] = {}
     for line in updates.read_text(encoding="utf-8").splitlines() if updates.exists() else ():
         told = json.loads(line)
-        for update in told["updates"]:
-            needles.add(told["test"], [bytes.fromhex(value) for value in update])
-    found: dict[int, Wire] = {}
+        every = [_messages(told, update) for update in told["updates"]]
+        for update in every:
+            for part, values in update.items():
+                needles.add(part, values)
+        parts = [list(update) for update in every]
+        many = told.get("calls", len(parts))
+        calls[told["test"]] = [parts[n % len(parts)] for n in range(many)]
+    ways: dict[int, list[_Way]] = {test: [] for test in calls}
     for path, _ in files:
         missed = dropped(path.with_name(f"{path.name.split('.')[0]}.capture.log"))
-        every = flows(packets(path))
-        for (protocol, source, destination), flow in every.items():
-            back = every.get((protocol, destination, source))
-            for test, one in needles.find(flow).items():
-                if one.bytes:
-                    wire = _wire(flow, one, back.empty if back else 0, missed)
-                    # The first may go another way, until that of the others is there.
-                    if test not in found or wire.updates > found[test].updates:
-                        found[test] = wire
+        flows_there = flows(packets(path))
+        for (protocol, source, destination), flow in flows_there.items():
+            back = flows_there.get((protocol, destination, source))
+            there: dict[tuple, _Way] = {}
+            for parts, one in needles.find(flow).items():
+                key = parts[0].test, tuple(p.message for p in parts)
+                way = _Way(flow, back.empty if back else 0, missed, key[1])
+                there.setdefault(key, way).found[parts] = one
+            for (test, _), way in there.items():
+                ways[test].append(way)
+    made = {test: _wire(calls[test], _chosen(of)) for test, of in ways.items()}
+    return {test: wire for test, wire in made.items() if wire}
+
+
+def _messages(told: dict, update: list[str]) -> dict[Part, list[bytes]]:
+    """Those of an update, and the values of each."""
+    found = {}
+    for n, places in enumerate(told.get("messages", [range(len(update))])):
+        values = [bytes.fromhex(update[at]) for at in places]
+        found[Part(told["test"], n, tuple(map(len, values)))] = values
     return found
 
 
-def _wire(flow: Flow, one: Found, back: int, missed: int | None) -> Wire:
-    datagram = flow.protocol == "udp"
+def _chosen(ways: list[_Way]) -> list[_Way]:
+    """Those that most of a test's messages took: the first may go another way, until that of the
+    others is there."""
+    chosen: list[_Way] = []
+    for way in sorted(ways, key=lambda way: -way.updates):
+        if way.updates and not any({*way.messages} & {*one.messages} for one in chosen):
+            chosen.append(way)
+    return chosen
+
+
+def _wire(calls: list[list[Part]], ways: list[_Way]) -> Wire | None:
+    """None: of no call's update all is known."""
+    known: list[list[Found]] = []
+    for parts in calls:
+        every = [way.found.get(tuple(parts[n] for n in way.messages), Found()) for way in ways]
+        if sum(len(way.messages) for way in ways) == len(parts) and all(f.bytes for f in every):
+            known.append(every)
+    if not known:
+        return None
+    sizes = [sum(one.usual for one in every) for every in known]
     by_format, why, beside = None, "", 0.0
     try:
-        usual = next(chunk for chunk in one.chunks if len(chunk) == one.usual)
-        held = frames.data_frames(usual, datagram)
-        by_format = (frames.DATAGRAM_HEAD if datagram else 0) + sum(f.length for f in held)
-        beside = held[0].per_value / max(len(held[0].values), 1)
-    except (frames.NotAFrame, IndexError) as e:
+        counts = [[_count(f, way.flow) for f, way in zip(every, ways, strict=True)]
+                  for every in known]  # fmt: skip
+        by_format = fmean(sum(length for length, _, _ in each) for each in counts)
+        around, values = (sum(c[n] for each in counts for c in each) for n in (1, 2))
+        beside = around / max(values, 1)
+    except frames.NotAFrame as e:
         why = f"not Starling's format: {e}"
-    alone = sum(one.bytes.values())
+    found = [one for way in ways for one in way.found.values()]
+    missed = [way.missed for way in ways]
     return Wire(
-        flow.protocol, flow.destination[0], one.usual, alone, alone - one.bytes[one.usual],
-        one.shared, flow.repeated_bytes, back, flow.carried, by_format, why, beside, missed,
+        " and ".join(dict.fromkeys(way.flow.protocol for way in ways)),
+        " and ".join(dict.fromkeys(way.flow.destination[0] for way in ways)),
+        fmean(sizes), min(way.updates for way in ways),
+        sum(sum(f.bytes.values()) - f.bytes[f.usual] for f in found if f.bytes),
+        sum(f.shared for f in found), sum(way.flow.repeated_bytes for way in ways),
+        sum(way.back for way in ways), sum(way.flow.carried for way in ways), by_format, why,
+        beside, None if None in missed else max(missed), min(sizes), max(sizes),
+        len(calls[0]), len(calls) - len(known),
     )  # fmt: skip
+
+
+def _count(one: Found, flow: Flow) -> tuple[int, int, int]:
+    """By the format: how long it is, what of that stands beside values, and how many these are."""
+    datagram = flow.protocol == "udp"
+    held = frames.data_frames(one.shown, datagram)
+    if not held:
+        raise frames.NotAFrame("it has no update")
+    length = (frames.DATAGRAM_HEAD if datagram else 0) + sum(f.length for f in held)
+    return length, sum(f.per_value for f in held), sum(len(f.values) for f in held)

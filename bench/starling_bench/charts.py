@@ -10,6 +10,7 @@ from . import drawing
 from .drawing import PLAIN, Page, legend, plots, style
 from .estimates import Estimate, Fit
 from .parts import text_table
+from .stats import span, tenths
 
 # Of a line: its points along the axis, each with its value and the ends of its interval.
 Point = tuple[object, float, float | None, float | None]
@@ -92,20 +93,26 @@ def scatter(
     return page.figure(figure, caption or title)
 
 
-_WIRE = ("bytes of values", "by", "captured", "by the format", "updates", "of other length",
-         "with others", "beside each value", "sent again", "acknowledgements")  # fmt: skip
+_WIRE = ("bytes of values", "messages", "by", "captured", "by the format", "updates",
+         "of other length", "with others", "beside each value", "sent again",
+         "acknowledgements")  # fmt: skip
 
 
 def wire_table(head: tuple[str, ...], tests: list[tuple[tuple[str, ...], dict]]) -> str:
     """What updates were on the wire (capture.Wire), with what names each test; the last two columns
-    are of the whole flow."""
+    are of the whole flow. Bytes are the mean, and from which to which."""
     lines = []
     for names, s in tests:
-        w = s["wire"]
-        form = w["why"] if w["by_format"] is None else str(w["by_format"])
-        by = f"{w['protocol']} to {w['to']}"
+        values, w = span(s), s["wire"]
+        if not w:
+            why = "not found: of each update a message's values are too short, or another's"
+            lines.append((*names, values, str(s["messages"]), why, *"-" * 8))
+            continue
+        form = w["why"] if w["by_format"] is None else tenths(w["by_format"])
+        more = f", of {w['unknown']} calls not found" if w["unknown"] else ""
         lines.append((
-            *names, str(s["bytes"]), by, str(w["bytes"]), form, str(w["updates"]),
+            *names, values, str(w["messages"]), f"{w['protocol']} to {w['to']}",
+            span(w), form, f"{w['updates']}{more}",
             str(w["others"]), str(w["shared"]), f"{w['beside_each']:.3g}",
             f"{w['repeated_bytes']} of {w['carried']} bytes", str(w["acknowledgements"]),
         ))  # fmt: skip

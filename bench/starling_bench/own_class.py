@@ -1,5 +1,9 @@
 """Updates of one class of anybody's FOM, with random values: of its first attributes, or of all;
 beside each as many bytes in one attribute of a class that is given.
+
+Of an update each transportation makes a message. Those of the class's attributes that have one are
+measured by themselves, so that what a further message takes is no attribute's cost; where there are
+both, all together, too.
 """
 
 import difflib
@@ -9,18 +13,22 @@ from pathlib import Path
 
 from .errors import USAGE, BenchError
 from .estimates import more
-from .object_model import Class, DataType, ObjectModel
+from .object_model import Class, DataType, Field, ObjectModel
 from .random_values import RandomValues
+from .stats import span
 
 # So many updates differ; of a class with more attributes not every number of them is taken.
 _POOL, _STEPS = 32, 12
+_MESSAGES, _BOTH = ("reliable", "best_effort"), "both_transportations"
 
 
 def updates(
     modules: list[Path], name: str, mode_field: str, seed: int, one_attribute: dict[str, str]
 ) -> dict:
-    """By key (`own` or `combined`, number of attributes, mode) class, fields and updates, values in
-    hexadecimal. `one_attribute` names the class for each transport, whose attribute is "Value"."""
+    """By key (`own` or `combined`, transport, number of attributes, mode) class, fields, which of
+    these are a message, and updates, values in hexadecimal; `counts` are the numbers of attributes
+    of each transport. `one_attribute` names the class for each, whose attribute is "Value"; what
+    has both can be in one if that is reliable."""
     model = ObjectModel([path.resolve() for path in modules])
     found = model.find(name)
     if not found.fields:
@@ -28,31 +36,48 @@ def updates(
         raise BenchError("STL-FOM-012", what, str(found.place), "take another class", USAGE)
     every = [model.type_of(one, found.name) for one in found.fields]
     modes = _enumerators(model, found, every, mode_field) if mode_field else [""]
-    most = len(found.fields)
-    steps = min(most, _STEPS)
-    counts = sorted({1, *(round(most * n / steps) for n in range(1, steps + 1))})
-    best_effort = [f.transportation for f in found.fields].count("HLAbestEffort")
-    transport = "best_effort" if 2 * best_effort > most else "reliable"
+    by: dict[str, list[Field]] = {transport: [] for transport in (*_MESSAGES, _BOTH)}
+    for one in found.fields:
+        by[_MESSAGES[one.transportation == "HLAbestEffort"]].append(one)
+        by[_BOTH].append(one)
+    counts = {transport: _numbers(len(by[transport])) for transport in _MESSAGES if by[transport]}
+    counts |= {_BOTH: [len(found.fields)]} if len(counts) > 1 else {}
     tests = {}
     # No test has values of another's: by these its packets are known.
-    for mode, n in product(modes, counts):
-        key, fields = f"{n}/{mode}", found.fields[:n]
-        draw = RandomValues(model, f"{seed}/{key}", {mode_field: mode} if mode else None)
-        drawn = [[draw.of(f, found.name) for f in fields] for _ in range(_POOL)]
-        tests[f"own/{key}"] = {
-            "class": found.name, "fields": [f.name for f in fields],
-            "updates": [[v.hex() for v in values] for values in drawn],
-        }  # fmt: skip
-        octets = random.Random(f"{seed}/{key}/combined").randbytes
-        tests[f"combined/{key}"] = {
-            "class": one_attribute[transport], "fields": ["Value"],
-            "updates": [[octets(sum(map(len, values))).hex()] for values in drawn],
-        }  # fmt: skip
+    for mode, transport in product(modes, counts):
+        for n in counts[transport]:
+            key, fields = f"{transport}/{n}/{mode}", by[transport][:n]
+            draw = RandomValues(model, f"{seed}/{key}", {mode_field: mode} if mode else None)
+            drawn = [[draw.of(f, found.name) for f in fields] for _ in range(_POOL)]
+            apart = [[at for at, f in enumerate(fields) if f in by[t]] for t in _MESSAGES]
+            tests[f"own/{key}"] = {
+                "class": found.name, "fields": [f.name for f in fields],
+                "messages": [at for at in apart if at],
+                "updates": [[v.hex() for v in values] for values in drawn],
+            }  # fmt: skip
+            octets = random.Random(f"{seed}/{key}/combined").randbytes
+            tests[f"combined/{key}"] = {
+                "class": one_attribute.get(transport, one_attribute["reliable"]),
+                "fields": ["Value"], "messages": [[0]],
+                "updates": [[octets(sum(map(len, values))).hex()] for values in drawn],
+            }  # fmt: skip
     return {
-        "modules": [str(path) for path in model.modules], "transport": transport,
-        "kind": "interaction" if found.interaction else "object", "counts": counts,
-        "modes": modes, "tests": tests,
+        "modules": [str(path) for path in model.modules], "counts": counts,
+        "kind": "interaction" if found.interaction else "object", "modes": modes, "tests": tests,
     }  # fmt: skip
+
+
+def planned(own: dict, test: dict) -> list[dict]:
+    """Such tests of all its updates."""
+    return [test | {"series": "own", "layout": ["own", "combined"], "kind": own["kind"],
+                    "transport": transport, "attributes": counts, "mode": own["modes"]}
+            for transport, counts in own["counts"].items()]  # fmt: skip
+
+
+def _numbers(most: int) -> list[int]:
+    """Of attributes: so many are measured of a class that has `most`."""
+    steps = min(most, _STEPS)
+    return sorted({1, *(round(most * n / steps) for n in range(1, steps + 1))})
 
 
 def words(own: dict, combined: dict, samples: str, mode: str, rate_hz: float) -> list[str]:
@@ -61,9 +86,13 @@ def words(own: dict, combined: dict, samples: str, mode: str, rate_hz: float) ->
     where = f"{mode}: " if mode else ""
     if (found := more([own[samples]], [combined[samples]])) is None:
         return []
+    of, than = "", "one"
+    if own["messages"] > 1:
+        of = f" in {own['messages']} messages, as they have several transportations,"
+        than = "a reliable one"
     said = [
-        f"{where}its {own['fields']} values of {own['bytes']} bytes cost {found.text(' %')} more "
-        "of a call than one of as many bytes"
+        f"{where}its {own['fields']} values of {span(own, ' bytes')}{of} cost {found.text(' %')} "
+        f"more of a call than {than} of as many bytes"
     ]
     if rate_hz and samples == "us":
         share, kilobytes = own["call_mean_us"]["mean"] * rate_hz / 1e4, own["bytes"] * rate_hz / 1e3

@@ -39,6 +39,23 @@ class Spread:
     high: float | None
 
 
+def tenths(value: float) -> str:
+    """To one digit behind the point, if there is any."""
+    return f"{value:,.1f}".removesuffix(".0")
+
+
+# Of what need not be equally long.
+SPAN = ("bytes", "bytes_min", "bytes_max")
+
+
+def span(of: dict, unit: str = "") -> str:
+    """The mean, and from which to which, if these differ; "": it is not known."""
+    mean, least, most = map(of.get, SPAN)
+    if mean is None:
+        return ""
+    return tenths(mean) + unit + (f" ({tenths(least)} to {tenths(most)})" if least < most else "")
+
+
 def percentile(sorted_values: np.ndarray, p: float) -> float:
     """Nearest rank: the smallest value with at least p percent at or below it."""
     rank = int(np.ceil(round(p / 100 * len(sorted_values), 9)))

@@ -3,7 +3,7 @@
 
 def misnamed(s: dict) -> bool:
     """It is not what its name says: best effort that can't be lost."""
-    return s["transport"] == "best_effort" and bool(s.get("way_reliable"))
+    return s["transport"] != "reliable" and bool(s.get("way_reliable"))
 
 
 def words(s: dict) -> str:

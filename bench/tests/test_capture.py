@@ -122,14 +122,15 @@ def test_a_file_that_was_cut_off_has_its_whole_packets(tmp_path):
 
 def test_updates_are_found_by_their_values(tmp_path):
     needles = capture.Needles()
-    assert needles.add("a", [b"ABAC1111", b"x"])
-    assert needles.add("b", [b"ABAC2222"])
-    assert not needles.add("short", [b"abc"])
-    assert not needles.add("a small number", [bytes(7) + b"\1", b"x"])
+    a, b = capture.Part("a"), capture.Part("b")
+    assert needles.add(a, [b"ABAC1111", b"x"])
+    assert needles.add(b, [b"ABAC2222"])
+    assert not needles.add(capture.Part("short"), [b"abc"])
+    assert not needles.add(capture.Part("a small number"), [bytes(7) + b"\1", b"x"])
     sent = [b"<ABAC1111x>", b"<ABAC2222>", b"other", b"<ABAC1111x><ABAC2222>", b"ABAC3333"]
     found = needles.find(flow(tmp_path, [packet(data) for data in sent]))
     assert {k: (dict(v.bytes), v.shared) for k, v in found.items()} == {
-        "a": ({11: 1}, 1), "b": ({10: 1}, 1),
+        (a,): ({11: 1}, 1), (b,): ({10: 1}, 1),
     }  # fmt: skip
 
 
@@ -138,10 +139,10 @@ def test_what_begins_as_another_value_is_not_taken_for_it(tmp_path):
     needles = capture.Needles()
     for name, value in (("a", b"ABAC1111"), ("long", b"ABAC1111BBBB"), ("b", b"CDECC"),
                         ("c", b"CDECC"), ("d", b"CDECCD")):  # fmt: skip
-        assert needles.add(name, [value])
+        assert needles.add(capture.Part(name), [value])
     sent = [b"<ABAC1111>", b"<ABAC1111BBBB>", b"<CDECC>", b"<CDECCD>"]
     found = needles.find(flow(tmp_path, [packet(data) for data in sent]))
-    assert {k: dict(v.bytes) for k, v in found.items()} == {
+    assert {k.test: dict(v.bytes) for (k,), v in found.items()} == {
         "a": {10: 1},
         "long": {14: 1},
         "d": {8: 1},
@@ -150,7 +151,7 @@ def test_what_begins_as_another_value_is_not_taken_for_it(tmp_path):
 
 def test_an_update_in_several_segments_is_one(tmp_path):
     needles = capture.Needles()
-    needles.add("a", [b"0123456789"])
+    needles.add(capture.Part("a"), [b"0123456789"])
     parts = [b"<<0123", b"45", b"6789>>"]
     packets, at = [], 50
     for part in parts:
@@ -167,6 +168,70 @@ def update(values: dict[int, bytes], tag: bytes = b"") -> bytes:
     for slot, value in values.items():
         body += bytes([slot, len(value)]) + value
     return struct.pack("<I", len(body)) + body
+
+
+def sent(tmp_path: Path, updates: list[list[bytes]], messages: list[list[int]], calls: int) -> None:
+    """What a sender says of its test 1."""
+    told = {"test": 1, "calls": calls, "messages": messages,
+            "updates": [[value.hex() for value in update] for update in updates]}  # fmt: skip
+    (tmp_path / "needles.jsonl").write_text(json.dumps(told) + "\n")
+
+
+def numbered(n: int, size: int) -> bytes:
+    return bytes((n, *range(1, size)))
+
+
+def test_bytes_of_updates_that_differ_are_those_of_the_measured_calls(tmp_path):
+    """Each counts as often as it was called then, with what most of its lengths had: a heartbeat
+    that went with one does not, nor do calls before."""
+    updates = [[numbered(n, 10 * n)] for n in (1, 2, 3)]
+    sent(tmp_path, updates, [[0]], calls=4)  # 10, 20, 30, 10
+    frame = [update({1: value}) for (value,) in updates]
+    heartbeat = struct.pack("<IB", 1, 3)
+    order = [frame[0], frame[1], frame[0], frame[1], frame[2], frame[0] + heartbeat, frame[2]]
+    packets = [packet(data, sequence=1000 * n) for n, data in enumerate(order)]
+    pcap(tmp_path / "a.x.pcap", packets)
+    (wire,) = capture.wires(tmp_path).values()
+    around = len(frame[0]) - 10
+    assert (wire.bytes_min, wire.bytes, wire.bytes_max) == (
+        10 + around, (10 + 20 + 30 + 10) / 4 + around, 30 + around,
+    )  # fmt: skip
+    assert wire.by_format == wire.bytes and wire.beside_each == 2
+    assert (wire.updates, wire.others, wire.unknown, wire.messages) == (7, 1, 0, 1)
+
+
+@pytest.mark.parametrize("together", [False, True], ids=["apart", "together"])
+def test_an_update_of_two_messages_has_the_bytes_of_both(tmp_path, together):
+    """Each by its own way, or one behind the other in a segment."""
+    updates = [[numbered(n, 20 + n), numbered(9 + n, 12), b"z"] for n in (1, 2)]
+    sent(tmp_path, updates, [[0, 2], [1]], calls=2)
+    one = [update({1: first, 3: last}) for first, _, last in updates]
+    other = [update({2: value}) for _, value, _ in updates]
+    packets = []
+    for n in range(2):
+        if together:
+            packets.append(packet(one[n] + other[n], sequence=1000 * n))
+        else:
+            datagram = b"\x01\x01" + bytes(32) + other[n]
+            packets += [packet(one[n], sequence=1000 * n), packet(datagram, destination=(B[0], 9))]
+    pcap(tmp_path / "a.x.pcap", packets)
+    (wire,) = capture.wires(tmp_path).values()
+    head = 0 if together else frames.DATAGRAM_HEAD
+    assert wire.bytes == sum(map(len, one + other)) / 2 + head == wire.by_format
+    assert wire.protocol == ("tcp" if together else "tcp and udp") and wire.to == B[0]
+    assert (wire.messages, wire.updates, wire.shared, wire.unknown) == (2, 2, 0, 0)
+
+
+def test_calls_of_which_a_message_can_not_be_known_are_counted(tmp_path):
+    """By too short a value, or by one that stands in updates of other lengths."""
+    ends = (numbered(1, 9), b"x"), (b"ab", b"x"), (numbered(2, 8), b"x"), (numbered(2, 8), b"xy")
+    sent(tmp_path, list(map(list, ends)), [[0, 1]], calls=3)
+    pcap(tmp_path / "a.x.pcap", [packet(update({1: numbered(1, 9)}), sequence=1)])
+    (wire,) = capture.wires(tmp_path).values()
+    assert (wire.unknown, wire.updates) == (2, 1)
+    sent(tmp_path, [[numbered(1, 9), b"ab"]], [[0], [1]], calls=3)
+    pcap(tmp_path / "b.x.pcap", [])  # other files: what was read is kept
+    assert capture.wires(tmp_path) == {}
 
 
 def test_the_formats_own_count():

@@ -16,6 +16,7 @@ from test_network import possible
 from test_standin import server as server  # the fixture
 
 from starling_bench import capture, frames, tables
+from starling_bench.own_class import planned
 from starling_bench.studies.fomcost import plans
 
 FOMCOST = os.environ.get("FOMCOST")
@@ -219,7 +220,7 @@ def test_best_effort_by_a_reliable_link_is_marked_and_fails(fomcost):
     """It runs, and neither its name nor the exit code hides what it was."""
     fomcost.report = True
     fomcost.start(plan({"transport": "best_effort", "layout": "fixed", "attributes": [1, 2]}))
-    fomcost.fails(1, "best effort of s went by a reliable link")
+    fomcost.fails(1, "best effort of s went by reliable links")
     page = (fomcost.directory / "out" / "report.html").read_text()
     assert "not what its name says: by a reliable link" in page
     assert 'class="verdict bad"' in page
@@ -252,7 +253,7 @@ def test_a_class_of_ones_own_fom(fomcost):
     assert test["transport"] == "best_effort"
     assert (code, err.split("\n")[0]) == (
         1,
-        "STL-RUN-005: best effort of time went by a reliable link",
+        "STL-RUN-005: best effort of time went by reliable links",
     )
     found = {(s["layout"], s["attributes"]): s for s in summaries(fomcost)}
     assert {k: s["fields"] for k, s in found.items()} == {
@@ -270,18 +271,105 @@ def test_every_update_of_a_class_of_ones_own_is_found_in_what_was_captured(fomco
     own = plans.own_class(RPR, "BaseEntity.PhysicalEntity", "", 1)
     values = fomcost.directory / "values.json"
     values.write_text(json.dumps(own))
-    test = {"series": "own", "layout": ["own", "combined"], "attributes": own["counts"],
-            "mode": own["modes"], "values": str(values), "kind": own["kind"],
-            "transport": own["transport"], "samples": 1, "warm_up": 0}  # fmt: skip
+    tests = planned(own, {"values": str(values), "samples": 1, "warm_up": 0})
     env = {"STARLING_TRANSPORT_BEST_EFFORT": "datagrams"}
-    code, out, err = fomcost.start(plan(test, rti={"env": env}, hosts=True)).end()
+    code, out, err = fomcost.start(plan(*tests, rti={"env": env}, hosts=True)).end()
     assert (code, err) == (0, ""), out + err
     found = summaries(fomcost)
-    assert len(found) == 2 * len(own["counts"]) > 10
+    assert len(found) == 2 * len(own["counts"]["best_effort"]) > 10
     for s in found:
         w = s["wire"]
         assert w["updates"] + w["shared"] == s["sent"] == 20, (s["layout"], s["attributes"])
         assert w["bytes"] >= s["bytes"] / 2
+
+
+SHIP = """<objectModel><objects><objectClass><name>HLAobjectRoot</name>
+<objectClass><name>Ship</name><sharing>PublishSubscribe</sharing>{}</objectClass></objectClass></objects>
+<dataTypes><fixedRecordDataTypes><fixedRecordData><name>Vector</name>
+<encoding>HLAfixedRecord</encoding>
+<field><name>X</name><dataType>HLAfloat64BE</dataType></field>
+<field><name>Y</name><dataType>HLAfloat64BE</dataType></field>
+</fixedRecordData></fixedRecordDataTypes></dataTypes></objectModel>
+"""
+ATTRIBUTE = """<attribute><name>{}</name><dataType>{}</dataType><updateType>Conditional</updateType>
+<ownership>NoTransfer</ownership><sharing>PublishSubscribe</sharing>
+<transportation>{}</transportation><order>Receive</order></attribute>
+"""
+# Texts of any length among the reliable ones; by the first each is known.
+SHIPS = (
+    ("Crew", "HLAinteger64BE", "HLAreliable"),
+    ("Position", "Vector", "HLAbestEffort"),
+    ("Name", "HLAunicodeString", "HLAreliable"),
+    ("Flag", "HLAASCIIstring", "HLAreliable"),
+)
+
+
+def ships(run: Run) -> tuple[dict, list[dict]]:
+    """Updates of a class whose values need not be equally long and have both transportations, and
+    tests of them."""
+    module = run.directory / "ship.xml"
+    module.write_text(SHIP.format("".join(ATTRIBUTE.format(*one) for one in SHIPS)))
+    own = plans.own_class([module], "Ship", "", 1)
+    values = run.directory / "values.json"
+    values.write_text(json.dumps(own))
+    return own, planned(own, {"values": str(values), "samples": 1, "warm_up": 7})
+
+
+def mean(own: dict, s: dict) -> float:
+    """Bytes of the twenty updates that were measured."""
+    key = "/".join(str(s[k]) for k in ("layout", "transport", "attributes", "mode"))
+    updates = own["tests"][key]["updates"][:20]
+    return sum(len("".join(values)) // 2 for values in updates) / 20
+
+
+def test_bytes_are_those_of_the_calls_that_were_measured(fomcost):
+    """Not of the first; and what comes in two messages is one update, neither lost nor doubled."""
+    own, tests = ships(fomcost)
+    code, out, err = fomcost.start(plan(*tests)).end()
+    assert (code, err.split("\n")[0]) == (
+        1,
+        "STL-RUN-005: best effort of s went by reliable links",
+    )
+    assert {(r["sent"], r["received"], r["lost"], r["doubled"]) for r in rows(fomcost)} == {
+        ("20", "20", "0", "0")
+    }
+    found = {(s["transport"], s["layout"], s["attributes"]): s for s in summaries(fomcost)}
+    assert len(found) == 2 * (3 + 1 + 1)
+    for (transport, layout, _), s in found.items():
+        assert s["bytes"] == pytest.approx(mean(own, s))
+        assert s["bytes_min"] <= s["bytes_p50"] <= s["bytes_max"]
+        both = (transport, layout) == ("both_transportations", "own")
+        assert s["messages"] == (2 if both else 1)
+        assert s["fields"] == (1 if layout == "combined" else s["attributes"])
+    every = found["both_transportations", "own", 4]
+    assert every["bytes_min"] < every["bytes"] < every["bytes_max"]
+    least, most = (f"{every[k]:g}" for k in ("bytes_min", "bytes_max"))
+    words = f"its 4 values of {every['bytes']:.1f} bytes ({least} to {most}) in 2 messages, as they"
+    assert f"s, object, both transportations: {words} have several transportations, cost " in out
+
+
+@pytest.mark.long
+@spaces
+def test_all_messages_of_an_update_are_found_whatever_each_is_long(fomcost):
+    """By TCP and by UDP, to the byte as the format has them."""
+    own, tests = ships(fomcost)
+    env = {"STARLING_TRANSPORT_BEST_EFFORT": "datagrams"}
+    code, out, err = fomcost.start(plan(*tests, rti={"env": env}, hosts=True)).end()
+    assert (code, err) == (0, ""), out + err
+    for s in summaries(fomcost):
+        w = s["wire"]
+        assert s["bytes"] == pytest.approx(mean(own, s))
+        assert (w["unknown"], w["bytes"]) == (0, w["by_format"]), w["why"]
+        assert (w["bytes_max"] - w["bytes_min"]) == s["bytes_max"] - s["bytes_min"]
+        both = (s["transport"], s["layout"]) == ("both_transportations", "own")
+        assert w["messages"] == (2 if both else 1)
+        udp = both or (s["transport"] == "best_effort")
+        tcp = both or not udp
+        assert w["protocol"] == " and ".join(["tcp"] * tcp + ["udp"] * udp)
+        # Two bytes beside each value, and each message's head.
+        head = w["bytes"] - s["bytes"] - 2 * s["fields"]
+        least = 10 * w["messages"] + frames.DATAGRAM_HEAD * udp
+        assert least <= head <= 2 * least
 
 
 @pytest.mark.long

@@ -17,8 +17,9 @@ EASY, HARD = Ease(5, 40, 1), Ease(40, 200, 2)
 def summary(layout: str, series: str, parts: int, mode: str, fields: int, size: int, us) -> dict:
     return {
         "sequence": "s", "kind": "object", "transport": "reliable", "layout": layout, "wire": None,
-        "series": series, "attributes": parts, "mode": mode, "fields": fields, "bytes": size,
-        "length": size, "us": list(us), "instructions": [], "setting": {},
+        "series": series, "attributes": parts, "mode": mode, "fields": fields, "messages": 1,
+        **dict.fromkeys(("bytes", "bytes_p50", "bytes_min", "bytes_max", "length"), size),
+        "us": list(us), "instructions": [], "setting": {},
     }  # fmt: skip
 
 
@@ -186,6 +187,54 @@ def test_of_a_class_of_ones_own_rate_and_cost_are_told():
     said = side_by_side(mine, analysis.measured(mine))
     assert said[0].startswith("its 4 values of 60 bytes cost 20 % (20 to 20) more of a call")
     assert said[1] == ("at 1000 updates/s the calls take 1.2 % of a CPU, the values 60 kB/s")
+
+
+def test_bytes_of_calls_that_differ_are_their_mean_with_their_range():
+    """Of all calls that were measured, not of the first."""
+    mine = [
+        summary("own", "own", 4, "", 4, 81, [12.0, 12.0, 12.0]),
+        summary("combined", "own", 4, "", 1, 81, [10.0, 10.0, 10.0]),
+    ]
+    for one in mine:
+        one |= {"bytes": 46.59375, "bytes_p50": 45, "bytes_min": 26, "bytes_max": 81}
+    mine[0] |= {"setting": {"rate_hz": 60.0}, "call_mean_us": {"mean": 12.5}}
+    said = side_by_side(mine, "us")
+    assert said[0].startswith("its 4 values of 46.6 bytes (26 to 81) cost 20 % ")
+    assert said[1].endswith("the values 2.8 kB/s")
+
+
+@pytest.mark.parametrize("unit", ["us", "instructions"])
+def test_a_byte_costs_what_calls_of_that_many_take(unit):
+    """Of times the median of a sample's calls is compared, of instructions their mean."""
+    run = made(0.5, 0.02, 1e-9)
+    for n, s in enumerate(run):
+        # Beside the sizes that cost something others, as those have that are no first update's.
+        right, wrong = ("bytes_p50", "bytes") if unit == "us" else ("bytes", "bytes_p50")
+        s |= {right: s["bytes"], wrong: s["bytes"] + 17 * n % 50, "length": s["bytes"]}
+        s |= {"instructions": s["us"] if unit == "instructions" else []}
+    _, found = analysis.costs(run)
+    assert found.slopes[1].value == pytest.approx(0.02)
+
+
+def test_what_a_second_message_takes_is_no_cost_of_an_attribute():
+    """Of attributes with both transportations it is said, and no cost of one is made of it."""
+    both = [
+        summary("own", "own", 4, mode, 4, size, [20.0, 20.1, 20.2]) for mode, size in
+        (("Idle", 43), ("Sail", 48), ("Sink", 47))
+    ] + [
+        summary("combined", "own", 4, mode, 1, size, [10.0, 10.1, 10.2]) for mode, size in
+        (("Idle", 43), ("Sail", 48), ("Sink", 47))
+    ]  # fmt: skip
+    assert analysis.costs(both) is not None
+    for s in both:
+        s |= {"messages": 1 + (s["layout"] == "own"), "transport": "both_transportations"}
+    assert analysis.costs(both) is None
+    said = analysis.sentences(both)
+    assert len(said) == 3 and said[0].startswith(
+        "s, object, both transportations: Idle: its 4 values of 43 bytes in 2 messages, as they "
+        "have several transportations, cost "
+    )
+    assert said[0].endswith(" more of a call than a reliable one of as many bytes.")
 
 
 def test_branches_and_lines_are_counted_without_comments(tmp_path):

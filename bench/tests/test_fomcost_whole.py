@@ -44,8 +44,9 @@ def row(test, number: int, sample: int, counted: bool, draw: np.random.Generator
         "test": number, "kind": test.kind, "transport": test.transport, "series": test.series,
         "layout": test.layout, "attributes": test.attributes, "mode": test.mode, "pair": 1,
         "sender": "sender", "receiver": "receiver", "sample": sample,
-        "bytes": 28 + 12 * (parts(test) - 1), "sent": sent, "received": sent, "lost": 0,
-        "doubled": 0, "waited": int(draw.integers(9)), "values": sent * fields,
+        **dict.fromkeys(("bytes", "bytes_p50", "bytes_min", "bytes_max"),
+                        28 + 12 * (parts(test) - 1)), "sent": sent, "received": sent, "lost": 0,
+        "doubled": 0, "waited": int(draw.integers(9)), "values": sent * fields, "messages": sent,
         "came_reliably": sent if test.transport == "reliable" else 0,
         "others_cpu": float(draw.uniform(0, 0.02)), **figures,
     }  # fmt: skip
@@ -54,7 +55,7 @@ def row(test, number: int, sample: int, counted: bool, draw: np.random.Generator
 def wire(test) -> capture.Wire:
     size = 40 + 12 * parts(test)
     return capture.Wire("TCP" if test.transport == "reliable" else "UDP", "10.77.0.2", size, 64, 3,
-                        0, 0, 71, 64 * size, size, "", 8.0, 0)  # fmt: skip
+                        0, 0, 71, 64 * size, size, "", 8.0, 0, size, size, 1, 0)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -320,23 +320,46 @@ def test_an_encoding_that_nobody_reads_is_told(tmp_path, encoding):
 def test_updates_of_a_class_and_as_many_bytes_in_one_attribute():
     made = updates(RPR, "BaseEntity.PhysicalEntity", "Spatial", 1,
                    {"reliable": "R", "best_effort": "B"})  # fmt: skip
-    assert (made["kind"], made["transport"]) in {("object", "reliable"), ("object", "best_effort")}
+    assert (made["kind"], list(made["counts"])) == ("object", ["best_effort"])
     assert len(made["modes"]) == 10
     every = 0
     for key, one in made["tests"].items():
-        layout, count, mode = key.split("/")
+        layout, transport, count, mode = key.split("/")
         if layout == "own":
-            other = made["tests"][f"combined/{count}/{mode}"]
+            other = made["tests"][f"combined/{transport}/{count}/{mode}"]
             assert len(one["fields"]) == int(count) and len(other["fields"]) == 1
             assert [sum(map(len, values)) for values in one["updates"]] == [
                 len(value) for (value,) in other["updates"]
             ]  # fmt: skip
             assert len({tuple(v) for v in one["updates"]}) > 16
             every += 1
-    assert every == 10 * len(made["counts"])
+    assert every == 10 * len(made["counts"]["best_effort"])
     again = updates(RPR, "BaseEntity.PhysicalEntity", "Spatial", 1,
                     {"reliable": "R", "best_effort": "B"})  # fmt: skip
     assert again == made
+
+
+def test_attributes_of_each_transportation_are_measured_by_themselves(tmp_path):
+    """And all together, which make two messages, beside as many bytes in a reliable one."""
+    attribute = ("<attribute><name>{}</name><dataType>HLAinteger64BE</dataType>"
+                 "<transportation>HLA{}</transportation></attribute>")  # fmt: skip
+    given = (("A", "reliable"), ("B", "bestEffort"), ("C", "reliable"), ("D", "reliable"))
+    path = broken(tmp_path, "", "".join(attribute.format(*one) for one in given))
+    made = updates([path], "Aircraft", "", 1, {"reliable": "R", "best_effort": "B"})
+    assert made["counts"] == {
+        "reliable": [1, 2, 3], "best_effort": [1], "both_transportations": [4],
+    }  # fmt: skip
+    told = {key: (one["class"], one["fields"], one["messages"])
+            for key, one in made["tests"].items()}  # fmt: skip
+    assert told["own/reliable/3/"] == ("Aircraft", ["A", "C", "D"], [[0, 1, 2]])
+    assert told["own/best_effort/1/"] == ("Aircraft", ["B"], [[0]])
+    assert told["own/both_transportations/4/"] == ("Aircraft", list("ABCD"), [[0, 2, 3], [1]])
+    beside = {transport: told[f"combined/{transport}/{counts[-1]}/"]
+              for transport, counts in made["counts"].items()}  # fmt: skip
+    assert beside == {
+        "reliable": ("R", ["Value"], [[0]]), "best_effort": ("B", ["Value"], [[0]]),
+        "both_transportations": ("R", ["Value"], [[0]]),
+    }  # fmt: skip
 
 
 FIELDS = """<attribute><name>A</name><dataType>T</dataType></attribute>
@@ -360,12 +383,12 @@ def test_every_update_of_a_class_is_known_by_its_values(tmp_path, types, attribu
     needles, sent = capture.Needles(), {}
     for key, one in made["tests"].items():
         values = [[bytes.fromhex(v) for v in update] for update in one["updates"]]
-        assert all(needles.add(key, update) for update in values)
+        assert all(needles.add(capture.Part(key), update) for update in values)
         # As frames have them: each value behind its length.
         sent[key] = [b"<" + b"".join(b":" + v for v in update) + b">" for update in values]
     chunks = [chunk for every in sent.values() for chunk in every]
     found = needles.find(capture.Flow("udp", ("a", 1), ("b", 2), chunks=chunks))
-    assert {key: one.bytes for key, one in found.items()} == {
+    assert {part.test: one.bytes for (part,), one in found.items()} == {
         key: Counter(map(len, every)) for key, every in sent.items()
     }
     assert sum(one.shared for one in found.values()) == 0

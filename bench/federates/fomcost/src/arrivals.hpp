@@ -1,5 +1,6 @@
-// How many updates the receiver has got, in memory that both federates share: the sender sees that
-// nothing is under way before each call, and the RTI has nothing more to carry for that.
+// How many values the receiver has got, in memory that both federates share: the sender sees that
+// nothing is under way before each call, and the RTI has nothing more to carry for that. Values, as
+// those of an update may come in several callbacks: one for each transportation.
 #pragma once
 
 #include <atomic>
@@ -16,7 +17,7 @@ public:
     Arrivals(Arrivals const&) = delete;
     Arrivals& operator=(Arrivals const&) = delete;
 
-    void add() { count_->fetch_add(1, std::memory_order_release); }
+    void add(std::uint64_t values) { count_->fetch_add(values, std::memory_order_release); }
     std::uint64_t count() const { return count_->load(std::memory_order_acquire); }
 
 private:

@@ -20,8 +20,9 @@ private:
     void arrived(std::size_t values, bool reliable) override {
         if (cameNs_ == 0) cameNs_ = nowNs();
         values_ += values;
+        ++messages_;
         reliably_ += reliable ? 1 : 0;
-        arrivals_.add();
+        arrivals_.add(values);
     }
     void answer(Json const& asked);
     void tick();
@@ -32,7 +33,7 @@ private:
     std::uint64_t heardNs_ = 0, instances_ = 0;
     std::set<std::string> classes_;
     // Of the sample under way.
-    std::uint64_t values_ = 0, reliably_ = 0, cameNs_ = 0;
+    std::uint64_t values_ = 0, messages_ = 0, reliably_ = 0, cameNs_ = 0;
     std::vector<double> ticks_, toCallback_;
 };
 
@@ -69,7 +70,7 @@ void Receiver::tick() {
 }
 
 void Receiver::forget() {
-    values_ = reliably_ = 0;
+    values_ = messages_ = reliably_ = 0;
     ticks_.clear();
     toCallback_.clear();
 }
@@ -110,6 +111,7 @@ void Receiver::answer(Json const& asked) {
         ticking_ = false;
         say({{"what", "result"},
              {"values", values_},
+             {"messages", messages_},
              {"came_reliably", reliably_},
              {"tick_ns", meanOf(ticks_)},
              {"tick_p50_ns", medianOf(ticks_)},

@@ -68,7 +68,7 @@ private:
     Sample take(Prepared& one, int sample);
     void repeat(Prepared& one, std::uint64_t n, Sample& into, bool record);
     // Until all that was sent has come, or is lost.
-    void settle(Sample& into, bool reliable);
+    void settle(Sample& into, Test const& test);
     void codecs(Prepared& one, int sample, Sample& into);
     void report(Prepared& one, int sample, Sample const& found);
     void pace();
@@ -76,7 +76,7 @@ private:
     std::vector<Json> answers_;
     Json answer_;
     std::vector<std::unique_ptr<Prepared>> prepared_;
-    std::uint64_t expected_ = 0;  // arrivals, once nothing is under way
+    std::uint64_t expected_ = 0;  // values that came, once nothing is under way
     bench::Recorder recorder_{1 << 20};
 };
 
@@ -106,13 +106,19 @@ void Sender::work() {
         prepared_.back()->pool = options_.pools[n];
         prepare(test);
         samples = std::max(samples, test.samples);
-        // By these the packets of a test are known: the values of each update.
+        // By these the packets of a test are known: the values of each update, which of them make
+        // a message, and how many calls had them in turn.
         Json updates = Json::array();
         for (auto const& values : prepared_.back()->pool.values) {
             updates.push_back(Json::array());
             for (auto const& value : values) updates.back().push_back(hexOf(value));
         }
-        needles << Json{{"test", test.number}, {"updates", updates}}.dump() << '\n';
+        needles << Json{{"test", test.number},
+                        {"calls", test.repetitions},
+                        {"messages", test.messages},
+                        {"updates", updates}}
+                       .dump()
+                << '\n';
     }
     needles.flush();
     if (!needles) throw Failure("can't write " + options_.out + "/needles.jsonl");
@@ -184,16 +190,18 @@ void Sender::ask(Json const& what, std::string const& answer) {
         "federate '" + options_.receiver + "' did not answer '" + answer + "'");
 }
 
-void Sender::settle(Sample& into, bool reliable) {
-    double const seconds = reliable ? options_.dataTimeoutS : options_.lossTimeoutS;
+void Sender::settle(Sample& into, Test const& test) {
+    double const seconds = test.reliable ? options_.dataTimeoutS : options_.lossTimeoutS;
     std::uint64_t const start = nowNs();
     while (arrivals_.count() < expected_ && secondsSince(start) < seconds) {
         rti_->evokeCallback(0.001);
         pulse();
     }
     std::uint64_t const there = arrivals_.count();
-    if (there < expected_) into.lost += expected_ - there;
-    if (there > expected_) into.doubled += there - expected_;
+    // No more than one update is under way; one that lacks a value is lost.
+    if (there < expected_) ++into.lost;
+    std::uint64_t const each = test.fields.size();
+    if (there > expected_) into.doubled += (there - expected_ + each - 1) / each;
     expected_ = there;
 }
 
@@ -212,7 +220,7 @@ void Sender::repeat(Prepared& one, std::uint64_t n, Sample& into, bool record) {
         pulse();
         if (arrivals_.count() != expected_) {
             into.waited += arrivals_.count() < expected_ ? 1 : 0;
-            settle(into, test.reliable);
+            settle(into, test);
         }
         auto const& values = one.pool.values[i % one.pool.values.size()];
         for (std::size_t f = 0; f < values.size(); ++f)
@@ -225,12 +233,12 @@ void Sender::repeat(Prepared& one, std::uint64_t n, Sample& into, bool record) {
         rti_->evokeMultipleCallbacks(0.0, 0.0);
         lastNs = nowNs();
         flushNs += static_cast<double>(lastNs - after);
-        ++expected_;
+        expected_ += test.fields.size();
         if (record) recorder_.put(static_cast<float>(after - before));
     }
     into.sent += n;
     into.flushNs = n > 0 ? flushNs / static_cast<double>(n) : 0;
-    settle(into, test.reliable);
+    settle(into, test);
 }
 
 void Sender::codecs(Prepared& one, int sample, Sample& into) {
@@ -275,15 +283,25 @@ Sample Sender::take(Prepared& one, int sample) {
 }
 
 void Sender::report(Prepared& one, int sample, Sample const& found) {
-    std::size_t octets = 0;
-    for (auto const& value : one.pool.values.front()) octets += value.size();
+    // Of the calls that were measured, which took the pool's values in turn.
+    std::vector<double> octets;
+    for (std::uint64_t i = 0; i < found.sent; ++i) {
+        octets.push_back(0);
+        for (auto const& value : one.pool.values[i % one.pool.values.size()])
+            octets.back() += static_cast<double>(value.size());
+    }
+    std::sort(octets.begin(), octets.end());
+    double const sum = std::accumulate(octets.begin(), octets.end(), 0.0);
     Json event = {{"event", "sample"},
                   {"test", one.test.number},
                   {"pair", 1},
                   {"sender", options_.name},
                   {"receiver", options_.receiver},
                   {"sample", sample},
-                  {"bytes", octets},
+                  {"bytes", sum / static_cast<double>(octets.size())},
+                  {"bytes_p50", octets[(octets.size() - 1) / 2]},
+                  {"bytes_min", octets.front()},
+                  {"bytes_max", octets.back()},
                   {"sent", found.sent},
                   {"received", found.sent - std::min(found.lost, found.sent)},
                   {"lost", found.lost},
@@ -293,8 +311,8 @@ void Sender::report(Prepared& one, int sample, Sample const& found) {
                   {"encode_ns", found.encodeNs},
                   {"decode_ns", found.decodeNs},
                   {"counted", counting() ? one.pool.values.size() : 0}};
-    for (auto const* key : {"values", "came_reliably", "tick_ns", "tick_p50_ns", "to_callback_ns",
-                            "to_callback_p50_ns"})
+    for (auto const* key : {"values", "messages", "came_reliably", "tick_ns", "tick_p50_ns",
+                            "to_callback_ns", "to_callback_p50_ns"})
         event[key] = answer_.at(key);
     tell(event);
 }

@@ -1,6 +1,7 @@
 #include "test.hpp"
 
 #include <cmath>
+#include <numeric>
 #include <random>
 
 namespace fomcost {
@@ -78,7 +79,8 @@ Test Test::parse(std::string const& from, Json const& file) {
         if (key == "number") test.number = static_cast<int>(whole(key, value, 1, 1000000));
         else if (key == "kind" && value == "object") test.object = true;
         else if (key == "kind" && value == "interaction") test.object = false;
-        else if (key == "transport" && (value == "reliable" || value == "best_effort"))
+        else if (key == "transport" &&
+                 (value == "reliable" || value == "best_effort" || value == "both_transportations"))
             test.reliable = value == "reliable";
         else if (key == "class") test.className = text(key, value);
         else if (key == "fields" && value.is_array()) {
@@ -102,6 +104,7 @@ Test Test::parse(std::string const& from, Json const& file) {
         }
         test.className = text("class", found->at("class"));
         test.fields = found->at("fields").get<std::vector<std::string>>();
+        test.messages = found->value("messages", Json());
     } else if (!test.layout.empty()) {
         bool byHand = false;
         if (!codecOf(test.layout, &byHand)) {
@@ -113,6 +116,11 @@ Test Test::parse(std::string const& from, Json const& file) {
         char& first = test.className[test.className.size() - test.layout.size()];
         first = static_cast<char>(first - 'a' + 'A');
         test.fields = fieldsOf(test);
+    }
+    if (test.messages.is_null()) {
+        std::vector<std::size_t> every(test.fields.size());
+        std::iota(every.begin(), every.end(), 0);
+        test.messages = Json::array({every});
     }
     if (test.className.empty() || test.fields.empty()) throw UsageError("a test without class");
     return test;

@@ -16,11 +16,12 @@ using bench::UsageError;
 
 struct Test {
     int number = 0;
-    bool reliable = true;
+    bool reliable = true;   // all of an update
     bool object = true;     // attributes of an instance, else parameters of an interaction
     std::string className;  // below the root; by layout, or of the file
     std::vector<std::string> fields;  // that an update has, in the order of its values; the same
-    std::string layout;               // empty: values come from the file
+    Json messages;       // which of its values have one transportation: lists of their places
+    std::string layout;  // empty: values come from the file
     Content content = 0;
     std::uint8_t mode = STATIC;
     std::string key;  // of its values in that file

@@ -15,6 +15,7 @@ from ...fields import Faults, Loc
 from ...sequences import Sequence, Spec
 from ...store import Store
 from ...study import Study
+from ...transports import by_reliable_links
 from . import fields, plans, rows
 
 
@@ -80,9 +81,8 @@ class FomCost(Study):
 
     def shortfall(self, summaries: list[dict]) -> str:
         lost = sum(s["lost"] for s in summaries if s["transport"] == "reliable")
-        said = {f"best effort of {s['sequence']} went by a reliable link": 1
-                for s in summaries if rows.misnamed(s)}  # fmt: skip
-        return "; ".join([*([f"{lost} reliable updates were lost"] if lost else []), *said])
+        said = f"{lost} reliable updates were lost" if lost else ""
+        return "; ".join(filter(None, [said, by_reliable_links(summaries)]))
 
 
 STUDY = FomCost()

@@ -33,12 +33,16 @@ def series(group: list[dict], name: str) -> list[dict]:
 
 def costs(group: list[dict]) -> tuple[list[dict], Fit] | None:
     """The tests, and cost per attribute and per byte; the base is one attribute of 28 bytes. Each
-    layout has a class and instances of its own, and what these take is no attribute's cost."""
+    layout has a class and instances of its own, and what these take, or a further message of an
+    update, is no attribute's cost."""
     key = measured(group)
+    size = "bytes_p50" if key == "us" else "bytes"  # a sample's value is the median of its calls
     own = series(group, "own")
+    if any(s["messages"] > 1 for s in own):
+        return None
     tests = own or series(group, "attributes")
     levels = [] if own else [s["layout"] for s in tests]
-    steps = [(s["fields"] - 1, s["bytes"] - 28) for s in tests]
+    steps = [(s["fields"] - 1, s[size] - 28) for s in tests]
     found = fit(steps, [s[key] for s in tests], levels)
     return (tests, found) if found else None
 

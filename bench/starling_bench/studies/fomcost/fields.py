@@ -21,7 +21,7 @@ class Test(Place):
     """One test after expansion."""
 
     kind: Literal["object", "interaction"] = "object"
-    transport: Literal["reliable", "best_effort"] = "best_effort"
+    transport: Literal["reliable", "best_effort", "both_transportations"] = "best_effort"
     series: Literal["attributes", "modes", "own"] = "attributes"
     layout: Layout = "multiple"
     attributes: Positive = 1  # so many parts, in the source's order
@@ -38,7 +38,8 @@ class Test(Place):
         """The test as the federates want it."""
         told = self.model_dump(include=_TOLD) | {"number": number}
         if self.series == "own":
-            return json.dumps(told | {"key": f"{self.layout}/{self.attributes}/{self.mode}"})
+            key = f"{self.layout}/{self.transport}/{self.attributes}/{self.mode}"
+            return json.dumps(told | {"key": key})
         content = self.attributes if self.series == "attributes" else 0  # 0: what the mode needs
         mode = MODES.index(self.mode) + 1
         return json.dumps(told | {"layout": self.layout, "content": content, "mode": mode})
@@ -67,6 +68,8 @@ def faults(at: Loc, test: Spec) -> Faults:
         return
     for layout in {"own", "combined"} & set(fields["layout"]):
         yield (*at, "layout"), f"'{layout}' is of the series \"own\" only", "take another"
+    if "both_transportations" in fields["transport"]:
+        yield (*at, "transport"), 'both are of the series "own" only', "take one of them"
     for mode in set(fields["mode"]) - set(MODES):
         yield (*at, "mode"), f"there is no mode '{mode}'", f"known: {', '.join(MODES)}"
     most = 5 if set(fields["layout"]) & set(COMBINED) else 7
@@ -77,5 +80,5 @@ def faults(at: Loc, test: Spec) -> Faults:
 def classes(spec: Spec) -> list[str]:
     """Of the study's FOM, those that a test needs."""
     lists = spec.lists()
-    trees = [f"FomCost{transport.title().replace('_', '')}" for transport in lists["transport"]]
-    return [f"{t}.{x.capitalize()}" for t in trees for x in lists["layout"] if x != "own"]
+    trees = ["BestEffort" if by == "best_effort" else "Reliable" for by in lists["transport"]]
+    return [f"FomCost{t}.{x.capitalize()}" for t in trees for x in lists["layout"] if x != "own"]

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from ... import answers, capture, charts, parts, report
 from ...drawing import Page, plots
+from ...stats import SPAN
 from ...store import Store
+from ...transports import misnamed
 from . import analysis
 from .fields import COMBINED, MODES
-from .rows import misnamed
 
 _TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
 _EASE = ("layout", "lines of codec", "branches", "forms in memory")
@@ -38,11 +39,14 @@ def write(store: Store, summaries: list[dict]) -> None:
         drawn = _charts(page, group, capture.seen_alike(summaries, group), wrong)
         body += [f"<h2>{escape(way)}</h2>", plots(drawn)]
         body += [] if group[0]["wire"] else [*_costs(page, group), *_penalties(group)]
-    body += _wire([s for s in summaries if s["wire"]])
+    captured = {(s["sequence"], s["execution"]) for s in summaries if s["wire"]}
+    seen = [s for s in summaries if (s["sequence"], s["execution"]) in captured]
+    timed = [s for s in summaries if (s["sequence"], s["execution"]) not in captured] or summaries
+    body += _wire(seen)
     rows = [(layout, *map(str, (e.lines, e.branches, e.forms)))
             for layout in ("multiple", *COMBINED) for e in (analysis.ease_of(layout),)]  # fmt: skip
-    body += ["<h2>Ease of use</h2>", parts.text_table(_EASE, rows), *_every(store, summaries)]
-    body += report.ways(summaries, lambda s: s["transport"] == "best_effort")
+    body += ["<h2>Ease of use</h2>", parts.text_table(_EASE, rows), *_every(store, timed)]
+    body += report.ways(summaries, misnamed)
     body += answers.comparisons(store, answers.found(store, summaries))
     body += ["<h2>How this was measured</h2>", f"<p>{escape(_TEXTS['report']['method'])}</p>"]
     report.write(store, "FOM cost report", body)
@@ -55,12 +59,13 @@ def _charts(page: Page, group: list[dict], seen: list[dict], wrong: str) -> list
         lines: dict[str, list[charts.Point]] = {}
         lengths: dict[str, list[charts.Point]] = {}
         shown, sized = (analysis.series(of, name) for of in (group, seen))
+        sized = [s for s in sized if not (s["wire"] and s["wire"]["unknown"])]
         for of, into in ((shown, lines), (sized or shown, lengths)):
             for s in of:
                 line = s["layout"] + (f" {s['mode']}" if name == "own" and s["mode"] else "")
                 y = s["call_instructions"] if s["instructions"] else s["call_p50_us"]
                 point = (y["mean"], y["low"], y["high"])
-                point = point if into is lines else (s["length"], None, None)
+                point = point if into is lines else map((s["wire"] or s).get, SPAN)
                 into.setdefault(line, []).append((s[x], *point))
         if name == "attributes" and (first := lines.get("multiple")):
             for rti, share in _TEXTS["per_attribute"].items():
@@ -112,24 +117,20 @@ def _wire(seen: list[dict]) -> list[str]:
             more = 100 * (several["bytes"] / one["bytes"] - 1)
             words = {"by": ", ".join(way).replace("_", " "), "beside": several["beside_each"]}
             said += f"<li>{escape(_TEXTS['report']['five'].format(more=more, **words))}</li>"
-    keys = ("sequence", "kind", "layout", "attributes", "mode")
-    tests = [(tuple(str(s[k]) for k in keys), s) for s in seen]
+    keys = ("sequence", "kind", "transport", "layout", "attributes", "mode")
+    tests = [(tuple(str(s[k]).replace("_", " ") for k in keys), s) for s in seen]
     return ["<h2>On the wire</h2>", f"<ul>{said}</ul>", charts.wire_table(keys, tests)]
 
 
 def _every(store: Store, summaries: list[dict]) -> list[str]:
     """The call in full, the receiver's side, and coding; counted tests have no times."""
     cells, counts = [], ("sent", "lost", "waited")
-    # What was captured stands in a table of its own: so few updates have no times to speak of.
-    shown_here = [s for s in summaries if not s["wire"]] or summaries
-    for s in shown_here:
+    for s in summaries:
         hidden = "us" if s["instructions"] else "instructions"
         shown = [s[n] if not n.endswith(("ns", hidden)) or not s["instructions"] else None
                  for n in _TEXTS["columns"]]  # fmt: skip
         cells.append([*("-" if v is None else f"{v['mean']:,.4g}" for v in shown),
                       *(f"{s[n]:,}" for n in counts)])  # fmt: skip
     head = [*_TEXTS["columns"].values(), *counts]
-    return [
-        "<h2>Every test</h2>",
-        parts.with_setup(store.study.variables, shown_here, head, cells),
-    ]
+    table = parts.with_setup(store.study.variables, summaries, head, cells)
+    return ["<h2>Every test</h2>", table]

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from ... import tables
-from ...own_class import updates
+from ...own_class import planned, updates
 from ...planned import beside
 
 _EXPERIMENTS = Path(__file__).resolve().parents[3] / "experiments" / "fomcost"
@@ -38,10 +38,9 @@ def write(
         s |= {"fom": str((_EXPERIMENTS / s["fom"]).resolve()), "command": [str(program)]}
         tests = s["execution"][0]["test"]
         if own:
-            tests[:] = [{k: tests[0][k] for k in _KEPT if k in tests[0]} | {
-                "series": "own", "layout": ["own", "combined"], "attributes": own["counts"],
-                "mode": own["modes"], "values": str(directory / "values.json"), "rate_hz": rate,
-                "kind": own["kind"], "transport": own["transport"]}]  # fmt: skip
+            kept = {k: tests[0][k] for k in _KEPT if k in tests[0]}
+            kept |= {"values": str(directory / "values.json"), "rate_hz": rate}
+            tests[:] = planned(own, kept)
         for test in tests:
             test["seed"] = seed
     if rtis:

@@ -1,6 +1,5 @@
 """The study's rows and summaries, and the variables that tell its tests apart."""
 
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -15,7 +14,8 @@ from ...study import Columns
 from ...variables import HOSTS, ON, Variable, Variables
 
 SETTING = ("kind", "transport", "series", "layout", "attributes", "mode")
-_COUNTS = ("bytes", "sent", "received", "lost", "doubled", "waited", "values", "came_reliably")
+_SIZES = (*stats.SPAN, "bytes_p50")  # of the values of a measured call
+_COUNTS = ("sent", "received", "lost", "doubled", "waited", "values", "messages", "came_reliably")
 # The first four are made of the call's times, which are all kept.
 _CALL = ("call_mean_us", "call_p50_us", "call_sd_us", "call_min_us")
 _TICKS = ("flush", "tick", "tick_p50", "to_callback", "to_callback_p50")
@@ -24,9 +24,9 @@ FIGURES = (*_CALL, *(f"{name}_us" for name in _TICKS), "encode_ns", "decode_ns",
            *(f"{name}_instructions" for name in _COUNTED))  # fmt: skip
 _KEYS = ("sequence", "execution", "test", *SETTING, "pair", "sender", "receiver")
 COLUMNS = Columns(
-    (*_KEYS, "sample", *_COUNTS, *FIGURES, "others_cpu"),
+    (*_KEYS, "sample", *_SIZES, *_COUNTS, *FIGURES, "others_cpu"),
     frozenset({*_KEYS, *SETTING} - {"test", "pair", "attributes"}),
-    frozenset({*FIGURES, "others_cpu"}),
+    frozenset({*_SIZES, *FIGURES, "others_cpu"}),
 )
 
 
@@ -35,19 +35,15 @@ def label(s: dict) -> str:
     return f"{s['kind']}, {s['transport'].replace('_', ' ')}, {s['layout']}"
 
 
-def _key(name: str) -> Callable[[dict], object]:
-    return lambda s: s.get(name, "")
-
-
 VARIABLES = Variables(
     (
         *ON,
         Variable("test", label, line=True, always=True, speaks=True),
-        Variable("series", _key("series"), line=True, always=True),
+        Variable("series", lambda s: s.get("series", ""), line=True, always=True),
         HOSTS,
-        Variable("mode", _key("mode"), line=True, always=True),
-        Variable("parts", _key("attributes"), axis=True, always=True),
-        Variable("bytes", _key("bytes"), always=True),
+        Variable("mode", lambda s: s.get("mode", ""), line=True, always=True),
+        Variable("parts", lambda s: s.get("attributes", ""), axis=True, always=True),
+        Variable("bytes", stats.span, always=True),
     ),
     WHERE,
     label,
@@ -91,9 +87,11 @@ def summarize(rows: list[dict]) -> dict:
     """One test: figures over its samples."""
     # By round, as drift meets all tests of a round alike.
     rows = sorted(rows, key=lambda r: r["sample"])
-    out = {key: rows[0][key] for key in (*_KEYS, "bytes")} | {"samples": len(rows)}
-    out |= {key: sum(r[key] or 0 for r in rows) for key in _COUNTS[1:]}
+    out = {key: rows[0][key] for key in _KEYS} | {"samples": len(rows)}
+    out |= {k: rows[0][k] or rows[0]["bytes"] for k in _SIZES}  # an earlier version had but one
+    out |= {key: sum(r[key] or 0 for r in rows) for key in _COUNTS}
     out["fields"] = round(out["values"] / out["received"]) if out["received"] else 0
+    out["messages"] = round(out["messages"] / out["received"]) if out["received"] else 0
     for key in FIGURES:
         values = [r[key] for r in rows if r[key] is not None]
         out[key] = asdict(stats.spread(values)) if values else None
@@ -106,11 +104,6 @@ def seen(summary: dict, wires: dict[int, Wire]) -> dict:
     """What one update of a test was on the wire."""
     wire = wires.get(summary["test"])
     return {"wire": wire and asdict(wire), "length": wire.bytes if wire else summary["bytes"]}
-
-
-def misnamed(s: dict) -> bool:
-    """It is not what its name says: best effort that can't be lost."""
-    return s["transport"] == "best_effort" and bool(s["way_reliable"])
 
 
 def progress(r: dict) -> str:
