@@ -146,8 +146,13 @@ class ObjectModel:
 
     def find(self, name: str) -> Class:
         """The class of this name, which may begin with the root's; BenchError with the nearest."""
-        for root in ("HLAobjectRoot.", "HLAinteractionRoot."):
-            name = name.removeprefix(root)
+        for root, of in (
+            ("HLAobjectRoot", self.classes),
+            ("HLAinteractionRoot", self.interactions),
+        ):
+            if name == root and "" in of:
+                return of[""]
+            name = name.removeprefix(f"{root}.")
         found = self.classes.get(name) or self.interactions.get(name)
         if found and name:
             return found
@@ -215,6 +220,13 @@ class ObjectModel:
             )
             do = "take a basic data type for it"
             raise BenchError("STL-FOM-015", what, str(one.place), do, USAGE)
+        bits = 8 * number.size
+        for name, value in one.enumerators.items():
+            if not -(1 << bits - 1) <= value < 1 << bits:
+                what = f"'{name}' of '{one.name}' is {value}, too large for the {bits} bits"
+                what += f" of '{number.name}'"
+                do = "correct it, or its <representation>"
+                raise BenchError("STL-FOM-008", what, str(one.place), do, USAGE)
         self._finite.add(one.name)
 
 
@@ -235,6 +247,12 @@ def _read(path: Path) -> _Node:
     def text(content: str) -> None:
         stack[-1].text += content
 
+    def entity(name: str, *_: object) -> None:
+        # Few letters of these may stand for any number.
+        what, where = f"the FOM declares an entity, '{name}'", f"{path}:{parser.CurrentLineNumber}"
+        raise BenchError("STL-FOM-002", what, where, "write out what it stands for", USAGE)
+
+    parser.buffer_text, parser.EntityDeclHandler = True, entity
     parser.StartElementHandler, parser.CharacterDataHandler = start, text
     parser.EndElementHandler = lambda _: stack.pop()
     try:

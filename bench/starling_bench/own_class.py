@@ -135,8 +135,11 @@ def _enumerators(model: ObjectModel, found: Class, every: list[DataType], name: 
 
     for field, one in zip(found.fields, every, strict=True):
         look(field.name, one)
-    if name in known:
+    if name in known and known[name].enumerators:
         return list(known[name].enumerators)
+    if name in known:
+        what, where = f"'{known[name].name}' has no enumerators", str(known[name].place)
+        raise BenchError("STL-FOM-013", what, where, "add some, or name another field", USAGE)
     near = difflib.get_close_matches(name, known, n=1, cutoff=0)
     do = f"did you mean '{near[0]}'?" if near else "no field of it has enumerators"
     what = f"class '{found.name}' has no enumerated field '{name}'"

@@ -270,10 +270,13 @@ OCTETS = "<dataType>HLAoctet</dataType>"
          "'T' is represented by 'R', which is no number"),
         ("<variantRecordData><name>T</name><encoding>HLAvariantRecord</encoding>"
          "</variantRecordData>", "'T' lacks <dataType>"),
+        ("<enumeratedData><name>T</name><representation>HLAoctet</representation><enumerator>"
+         "<name>E</name><value>70000</value></enumerator></enumeratedData>",
+         "'E' of 'T' is 70000, too large for the 8 bits of 'HLAoctet'"),
         ("<x>" * 3000 + "</x>" * 3000, "elements are nested more than 100 deep"),
     ],
     ids=["doubling", "deep", "long", "text", "wide", "octets", "bits", "negative", "backwards",
-         "less", "array", "simple", "enumerated", "number", "variant", "elements"],
+         "less", "array", "simple", "enumerated", "number", "variant", "enumerator", "elements"],
 )  # fmt: skip
 def test_what_no_update_could_have_is_told_at_once(tmp_path, types, said):
     path = broken(tmp_path, types, FIELD)
@@ -307,6 +310,30 @@ def test_what_is_no_xml_is_told_with_its_line(tmp_path):
     path = tmp_path / "mine.xml"
     path.write_text("<objectModel>\n<objects>\n</objectModel>\n")
     assert f"{path}:3" in refused(path)
+
+
+def test_a_field_whose_type_has_no_enumerators_has_no_modes(tmp_path):
+    types = (
+        "<enumeratedData><name>T</name><representation>HLAoctet</representation></enumeratedData>"
+    )
+    path = broken(tmp_path, types, FIELD)
+    said = refused(path, mode="A")
+    assert said.startswith("STL-FOM-013: 'T' has no enumerators") and f"{path}:6" in said
+
+
+def test_the_root_is_a_class_without_attributes(tmp_path):
+    said = refused(broken(tmp_path, "", ""), "HLAobjectRoot")
+    assert "class 'HLAobjectRoot' has neither attributes nor parameters" in said
+
+
+def test_an_entity_is_told_before_it_stands_for_anything(tmp_path):
+    """A few letters would be millions of millions."""
+    path = tmp_path / "mine.xml"
+    more = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">\n' for n in range(1, 12))
+    path.write_text(f'<!DOCTYPE objectModel [\n<!ENTITY a0 "lol">\n{more}]>\n<objectModel>'
+                    "<modelIdentification>&a11;</modelIdentification></objectModel>")  # fmt: skip
+    said = refused(path)
+    assert said.startswith("STL-FOM-002: the FOM declares an entity, 'a0'") and f"{path}:2" in said
 
 
 @pytest.mark.parametrize("encoding", ["foo", "shift_jis", "utf-7", "hex"])
