@@ -26,10 +26,22 @@ class Estimate:
         """Half of the interval in parts of the value; None if that may be 0."""
         return (self.high - self.low) / 2 / abs(self.value) if self.known else None
 
+    def doubt(self, what: str, most: float) -> list[str]:
+        """What is said of an interval that is wider than so much of its value."""
+        if self.width is None or self.width <= most:
+            return []
+        return [f"the interval of {what} is {self.width:.1%} of its value to either side, wider "
+                f"than {most:.0%}: a longer run would tell it"]  # fmt: skip
+
     def text(self, unit: str = "") -> str:
-        if self.low is None:
-            return f"{self.value:.3g}{unit} (no interval: one sample)"
-        return f"{self.value:.3g}{unit} ({self.low:.3g} to {self.high:.3g})"
+        value, low, high = map(_digits, (self.value, self.low, self.high))
+        ends = f"{low} to {high}" if low else "no interval: one sample"
+        return f"{value}{unit} ({ends if not low or low != high else 'in every round'})"
+
+
+def _digits(value: float | None) -> str:
+    """Three of them, more where there is no point."""
+    return "" if value is None else f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
 
 
 def _estimate(value: float, error: float, freedom: float) -> Estimate:
@@ -58,17 +70,21 @@ class Fit:
         value = float(w @ [slope.value for slope in self.slopes])
         return _estimate(value, float(np.sqrt(w @ self._covariance @ w)), self._freedom)
 
-    def percent(self, weights: Sequence[float]) -> Estimate:
-        """The same of the base."""
+    def percent(self, weights: Sequence[float]) -> Estimate | None:
+        """The same of the base; None where the line has no such part of it: it is not above 0."""
         one = self.combined(weights)
+        if self.base <= 0:
+            return None
         ends = (one.value, one.low, one.high)
         return Estimate(*(None if v is None else 100 * v / self.base for v in ends))
 
-    def share(self, weights: Sequence[float], name: str, of: str) -> list[str]:
-        """What such a step costs of the base, or that no cost is found."""
-        one = self.percent(weights)
+    def share(self, weights: Sequence[float], name: str, of: str, most: float = 1) -> list[str]:
+        """What such a step costs of the base, or that no cost is found; if its interval is wider
+        than so much of it."""
+        if (one := self.percent(weights)) is None:
+            return [f"what {name} more costs {of} can't be told: that would take less than nothing"]
         said = f"{name} more costs" if one.known else f"no cost of {name} more is found:"
-        return [f"{said} {one.text(' %')} {of}"]
+        return [f"{said} {one.text(' %')} {of}", *one.doubt(name, most)]
 
     def words(self, names: Sequence[str], unit: str) -> list[str]:
         """What a step of each variable costs, or that no cost is found."""

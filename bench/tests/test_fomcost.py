@@ -395,6 +395,15 @@ def test_bad_tests_are_told(fomcost, test, words):
     fomcost.start(plan(test)).fails(2, "t.tsf.toml:", *words)
 
 
+@pytest.mark.parametrize("rate", ["inf", "nan", "-1"])
+def test_a_rate_is_a_finite_number(fomcost, rate):
+    popen(fomcost, "--rti-root", RTI_ROOT, "--program", FOMCOST, "--fom", RPR[0], "--class", "X",
+          "--rate", rate)  # fmt: skip
+    _, said = fomcost.manager.communicate(timeout=LIMIT_S)
+    assert fomcost.manager.returncode == 2 and "--rate" in said
+    assert not (fomcost.directory / "out.plan").exists()
+
+
 def test_the_shipped_plans_are_whole():
     shipped = Path(__file__).parents[1] / "experiments" / "fomcost"
     for name in ("fomcost", "fomcost-root"):

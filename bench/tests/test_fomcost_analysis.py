@@ -87,7 +87,11 @@ def test_a_cost_that_is_known_badly_is_said_to_be():
     lines = "\n".join(analysis.sentences(made(0.5, 0.01, 1.0, seed=3)))
     _, found = analysis.costs(made(0.5, 0.01, 1.0, seed=3))
     assert found.percent(analysis.TWELVE).width > analysis.WIDTH_MAX
-    assert "that interval is" in lines and "wider than 15%" in lines
+    said = lines.split("\n")
+    at = next(
+        n for n, line in enumerate(said) if "the interval of an attribute of 12 bytes" in line
+    )
+    assert "wider than 15%" in said[at] and "12 bytes more costs" in said[at - 1]
 
 
 def test_no_cost_of_twelve_bytes_is_called_so():
@@ -101,7 +105,35 @@ def test_no_cost_of_twelve_bytes_is_called_so():
     known = fit(steps, [list(10 + 2 * n + draw.normal(0, 0.01, 3)) for n, _ in steps])
     (said,) = known.share((1, 12), "an attribute of 12 bytes", "of an update of one")
     assert said.startswith("an attribute of 12 bytes more costs 20")
-    assert "that interval is" not in "\n".join(analysis.sentences(made(0.5, 0.01, 1e-9)))
+    assert "the interval of" not in "\n".join(analysis.sentences(made(0.5, 0.01, 1e-9)))
+
+
+def test_of_a_line_that_begins_below_nothing_no_share_is_told():
+    steps = [(n, 12 * n) for n in range(5)] + [(0, 12 * n) for n in range(1, 5)]
+    found = fit(steps, [[-10.0 + n + 0.1 * (n % 2), -10.1 + n] for n, _ in steps])
+    assert found.base < 0 and found.percent(analysis.TWELVE) is None
+    (said,) = found.share((1, 12), "an attribute", "of an update")
+    assert said.startswith("what an attribute more costs of an update can't be told")
+
+
+def test_numbers_are_written_out():
+    assert Estimate(1377.6, 1150.2, 1605.0).text(" us") == "1,378 us (1,150 to 1,605)"
+    assert Estimate(0.01234, -0.5, 12.345).text() == "0.0123 (-0.5 to 12.3)"
+    assert Estimate(12345.6).text() == "12,346 (no interval: one sample)"
+    assert Estimate(253.0, 253.0, 253.0).text(" %") == "253 % (in every round)"
+
+
+def test_of_a_class_of_ones_own_nothing_is_said_of_the_sources_attributes():
+    """Twelve bytes, and an update of one, are the source's."""
+    mine = [
+        summary(layout, "own", n, "", n if layout == "own" else 1, 20 * n, us)
+        for n in range(1, 5)
+        for layout in ("own", "combined")
+        for us in ([10 + n + d for d in (0, 3, 0.5)] if layout == "own" else [10, 10.5, 11],)
+    ]
+    lines = "\n".join(analysis.sentences(mine))
+    assert "each attribute more costs" in lines and "of a call than one of as many bytes" in lines
+    assert "published" not in lines and "12 bytes" not in lines
 
 
 def test_no_difference_is_called_so():
@@ -185,7 +217,7 @@ def test_of_a_class_of_ones_own_rate_and_cost_are_told():
     mine[0]["setting"] = {"rate_hz": 1000.0}
     mine[0]["call_mean_us"] = {"mean": 12.5}
     said = side_by_side(mine, analysis.measured(mine))
-    assert said[0].startswith("its 4 values of 60 bytes cost 20 % (20 to 20) more of a call")
+    assert said[0].startswith("its 4 values of 60 bytes cost 20 % (in every round) more of a call")
     assert said[1] == ("at 1000 updates/s the calls take 1.2 % of a CPU, the values 60 kB/s")
 
 

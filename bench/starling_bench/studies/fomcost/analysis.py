@@ -13,7 +13,8 @@ from ...own_class import side_by_side
 from ...source import Ease, ease
 from .fields import COMBINED, MODES
 
-TWELVE = (1, 12)  # an attribute, with its bytes
+ATTRIBUTE, TWELVE = "an attribute of 12 bytes", (1, 12)
+_OF_ONE = "of an update of one (published: 7.5 and 6.5 %)"
 WIDTH_MAX = 0.15  # half of its interval, in parts of its value: of what is well known
 
 
@@ -32,9 +33,8 @@ def series(group: list[dict], name: str) -> list[dict]:
 
 
 def costs(group: list[dict]) -> tuple[list[dict], Fit] | None:
-    """The tests, and cost per attribute and per byte; the base is one attribute of 28 bytes. Each
-    layout has a class and instances of its own, and what these take, or a further message of an
-    update, is no attribute's cost."""
+    """The tests, and cost per attribute and per byte, from one of 28 bytes on: not what a layout's
+    own class and instances take, nor a further message of an update."""
     key = measured(group)
     size = "bytes_p50" if key == "us" else "bytes"  # a sample's value is the median of its calls
     own = series(group, "own")
@@ -84,12 +84,9 @@ def sentences(summaries: list[dict]) -> list[str]:
         unit, said = f" {measured(group)}", []
         if found := costs(group):
             said += found[1].words(("attribute", "byte"), unit)
-            width = found[1].percent(TWELVE).width
-            if width is not None and width > WIDTH_MAX:
-                said.append(f"that interval is {width:.0%} of its value to either side, wider than "
-                            f"{WIDTH_MAX:.0%}: a longer run would tell it")  # fmt: skip
-            said += found[1].share(TWELVE, "an attribute of 12 bytes",
-                                   "of an update of one (published: 7.5 and 6.5 %)")  # fmt: skip
+            own = found[1].slopes[0].doubt("an attribute", WIDTH_MAX)
+            share = found[1].share(TWELVE, ATTRIBUTE, _OF_ONE, WIDTH_MAX)
+            said += own if series(group, "own") else share
         layouts, several = evidence(group, seen_alike(summaries, group))
         said += recommend(layouts, several) if layouts else []
         said += side_by_side(series(group, "own"), measured(group))

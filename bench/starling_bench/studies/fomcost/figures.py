@@ -47,8 +47,10 @@ def write(store: Store, summaries: list[dict]) -> None:
             for layout in ("multiple", *COMBINED) for e in (analysis.ease_of(layout),)]  # fmt: skip
     body += ["<h2>Ease of use</h2>", parts.text_table(_EASE, rows), *_every(store, timed)]
     body += report.ways(summaries, misnamed)
+    over = "own" if any(s["series"] == "own" for s in summaries) else "layouts"
     body += answers.comparisons(store, answers.found(store, summaries))
-    body += ["<h2>How this was measured</h2>", f"<p>{escape(_TEXTS['report']['method'])}</p>"]
+    method = escape(_TEXTS["report"]["method"] + _TEXTS["over"][over])
+    body += ["<h2>How this was measured</h2>", f"<p>{method}</p>"]
     report.write(store, "FOM cost report", body)
 
 
@@ -88,9 +90,10 @@ def _costs(page: Page, group: list[dict]) -> list[str]:
         return []
     tests, found = costs
     points = [(s["layout"], s["bytes"]) for s in tests]
-    share = ("an attribute of 12 bytes more, of an update of one", found.percent(analysis.TWELVE))
+    share = None if analysis.series(group, "own") else found.percent(analysis.TWELVE)
+    shares = [(f"{analysis.ATTRIBUTE} more, of an update of one", share)] if share else []
     names = ("an attribute more", "a byte more")
-    return charts.fit(page, found, names, analysis.measured(group), [share], points, "bytes")
+    return charts.fit(page, found, names, analysis.measured(group), shares, points, "bytes")
 
 
 def _penalties(group: list[dict]) -> list[str]:
