@@ -86,12 +86,15 @@ def words(own: dict, combined: dict, samples: str, mode: str, rate_hz: float) ->
     where = f"{mode}: " if mode else ""
     if (found := more([own[samples]], [combined[samples]])) is None:
         return []
-    of, than = "", "one"
+    of, than, cost = "", "one", "cost"
+    its = f"its {own['fields']} values"
+    if own["fields"] == 1:
+        its, cost = "its one value", "costs"
     if own["messages"] > 1:
         of = f" in {own['messages']} messages, as they have several transportations,"
         than = "a reliable one"
     said = [
-        f"{where}its {own['fields']} values of {span(own, ' bytes')}{of} cost {found.text(' %')} "
+        f"{where}{its} of {span(own, ' bytes')}{of} {cost} {found.text(' %')} "
         f"more of a call than {than} of as many bytes"
     ]
     if rate_hz and samples == "us":

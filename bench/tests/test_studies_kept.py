@@ -251,7 +251,8 @@ def test_an_attributes_cost_is_known_or_none_is_found():
             assert narrow, sequence
             counted.add((sequence.partition(".")[0], kind, transport))
         way = f"{sequence}, {kind}, {transport.replace('_', ' ')}: "
-        assert narrow or f"{way}that interval is {an_attribute.width:.0%} of" in page, sequence
+        said = f"{way}the interval of {analysis.ATTRIBUTE} is {an_attribute.width or 0:.1%} of"
+        assert narrow or said in page, sequence
     assert counted == {("counted-net", k, t) for k in ("object", "interaction")
                        for t in ("reliable", "best_effort")} | {
         ("counted", k, "reliable") for k in ("object", "interaction")}  # fmt: skip
