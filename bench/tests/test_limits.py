@@ -360,6 +360,21 @@ def test_wrong_usage(bench, command):
     assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") <= 2, done
 
 
+@pytest.mark.parametrize("more", [[], ["--time"]])
+def test_figures_that_are_not_there_are_told(bench, tmp_path, more):
+    """At once, with those that are, and nothing is left of it."""
+    command = [
+        sys.executable, "-m", "starling_bench", STUDY.name, "--rti-root", os.environ["RTI_ROOT"],
+        "--programs", os.environ["LIMITS"], "--out", str(tmp_path / "out"), "--only", "nosuch",
+        *more,
+    ]  # fmt: skip
+    said = subprocess.run(command, text=True, capture_output=True)
+    assert said.returncode == 2 and said.stdout == ""
+    assert said.stderr.startswith("STL-LIM-004: no figure 'nosuch'")
+    assert ("grant, one regulating" if more else "round trip, unix") in said.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_everybody_discovers_everything(do, bench):
     assert do(runs.crowd(bench, 3, 100))["discovered"] == 200
 
@@ -471,18 +486,3 @@ def test_a_run_that_is_interrupted_keeps_what_it_has(bench, tmp_path):
     assert (run.returncode, said.count("STL-")) == (1, 1), said
     assert said.startswith("STL-RUN-004: interrupted; the results so far are kept")
     assert table.read_text().count("\n") > 2
-
-
-@pytest.mark.parametrize("more", [[], ["--time"]])
-def test_figures_that_are_not_there_are_told(bench, tmp_path, more):
-    """At once, with those that are, and nothing is left of it."""
-    command = [
-        sys.executable, "-m", "starling_bench", STUDY.name, "--rti-root", os.environ["RTI_ROOT"],
-        "--programs", os.environ["LIMITS"], "--out", str(tmp_path / "out"), "--only", "nosuch",
-        *more,
-    ]  # fmt: skip
-    said = subprocess.run(command, text=True, capture_output=True)
-    assert said.returncode == 2 and said.stdout == ""
-    assert said.stderr.startswith("STL-LIM-004: no figure 'nosuch'")
-    assert ("grant, one regulating" if more else "round trip, unix") in said.stderr
-    assert not (tmp_path / "out").exists()
