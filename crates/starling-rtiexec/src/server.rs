@@ -695,11 +695,12 @@ impl Server {
     /// a channel of a trunk.
     pub(crate) fn take(&mut self, n: usize, why: &str, told: &str) -> Option<Box<Connection>> {
         self.leave_site(n);
+        // Before it is no channel any more.
+        self.close_session(n);
         self.end_parts(n, why, told);
         self.end_relay(n, why);
         self.unseat(n);
         self.end_links(n);
-        self.close_session(n);
         let mut connection = self.connections.take(n)?;
         self.freed = true;
         if let Some((federation, _)) = &connection.member {
