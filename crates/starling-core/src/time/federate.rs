@@ -15,6 +15,7 @@ use super::galt::{Advance, Clock};
 use super::own_clock::OwnClock;
 use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
 use crate::callback::{Callback, MessageTime};
+use crate::delivery::Queued;
 use crate::exception::throw;
 use crate::federation::save::Stages;
 use crate::handles::MessageRetractionHandle;
@@ -784,10 +785,24 @@ impl Federate {
         for message in last.map_or(Vec::new(), |last| self.delivery.take_up_to(last)) {
             self.pass_over(message);
         }
+        if flushes {
+            self.note_removed();
+        }
         let at = self.time.clock.time();
         self.log.request_time(Request::AskOn { kind, to, at, next });
         self.time.passed_over = Some((granted, next.filter(|_| flushes)));
         true
+    }
+
+    /// A flush was passed over: to the executive all removals that wait have come, also those that wait on.
+    fn note_removed(&mut self) {
+        for (_, waiting) in self.delivery.in_time_order() {
+            if let Queued::Object(QueuedObject::Remove { instance, .. }) = waiting
+                && let Some(known) = self.objects.get_mut(*instance)
+            {
+                known.set_removed(true);
+            }
+        }
     }
 
     fn apply_retraction(&mut self, sender: FederateHandle, number: u64, time: LogicalTime) {

@@ -117,6 +117,27 @@ fn what_is_retracted_while_a_flush_asks_on_holds_it_not_back() {
     assert_eq!(flush(&mut f, 20.0), "grant 16");
 }
 
+/// To the executive the removal had come with the grant that was passed over.
+#[test]
+fn a_deletion_that_is_retracted_while_a_flush_asks_on_is_none() {
+    let (mut f, instance, x) = of_two_kinds();
+    f.send("a", "three", 3.0);
+    let deleted = f.call("a", |f| {
+        f.delete_object_instance_at(instance, b"", at(10.0))
+    });
+    f.run();
+    advanced(&mut f, 4.0);
+    wants_no_interactions(&mut f);
+    f.call("b", |f| f.flush_queue_request(at(20.0))).unwrap();
+    // It passes over 3, and says so later.
+    f.hear();
+    f.call("a", |f| f.retract(deleted.unwrap())).unwrap();
+    assert_eq!(f.told("b"), "grant 5");
+    update(&mut f, (instance, x), 8.0);
+    advanced(&mut f, 9.0);
+    assert_eq!(flush(&mut f, 20.0), "u@8TT, grant 8");
+}
+
 #[test]
 fn who_can_not_ask_on_is_refused() {
     let ask = |kind, to: f64, at_: f64, next: Option<f64>| Request::AskOn {
