@@ -194,6 +194,8 @@ class Attempt:
                 tests += count
         if not (store.directory / "summary.json").exists():
             return None  # its end was not reached
+        if store.drop_damaged():
+            return None
         self.console.print(
             f"all {tests:,} tests are done; `{self.study.manager} report {store.directory}` "
             "writes the report anew",
@@ -205,6 +207,7 @@ class Attempt:
         store = self._loaded(claim=True)
         with contextlib.ExitStack() as undo:
             undo.callback(store.close)
+            store.note(store.drop_damaged())
             store.resume()
             of = store.run.get("commit", "unknown")
             if (now := commit()) != (before := of.rpartition(_THEN)[2]):

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from .errors import BenchError, cannot
-from .outside import line_of, open_file
+from .damage import damaged, table
+from .errors import cannot
+from .outside import open_file
 
 # In the count of a block that is not its sample's last.
 _MORE = 1 << 31
-_WHY_MAX = 500  # characters of what a library says
 
 
 def path_of(directory: Path, test: int, pair: int) -> Path:
@@ -71,13 +71,8 @@ def check(ns: np.ndarray, sample: int, path: Path) -> np.ndarray:
     """A sample's round trips; BenchError if one of them can't be."""
     strange = ns[~(np.isfinite(ns) & (ns >= 0))]
     if len(strange):
-        raise _damaged(f"sample {sample} has a round trip of {strange[0]:g} ns", path)
+        raise damaged(f"sample {sample} has a round trip of {strange[0]:g} ns", path)
     return ns
-
-
-def _damaged(what: str, path: Path) -> BenchError:
-    do = "take it from a copy of the run, or run again"
-    return BenchError("STL-OUT-007", what, str(path), do)
 
 
 def _samples(path: Path) -> dict[int, np.ndarray]:
@@ -101,25 +96,8 @@ def _parsed(words: np.ndarray) -> tuple[dict[int, np.ndarray], int]:
 
 
 def _unpacked(path: Path) -> dict[int, np.ndarray]:
-    import pyarrow  # it takes a while to load, and most commands need none
-    import pyarrow.parquet as parquet
-
-    try:
-        with open_file(path) as file:  # by its name it could not be one that is no UTF-8
-            # In this thread alone: one of Arrow's may still hold the file when it has been read,
-            # and ends the process if it lets go of it while that exits.
-            found = parquet.ParquetFile(file, pre_buffer=False).read(use_threads=False)
-            table = found.select(_schema().names).cast(_schema())
-    except (pyarrow.ArrowException, KeyError, OSError) as e:
-        if getattr(e, "errno", None):
-            raise  # it is the system's, not of what stands there
-        why = line_of(str(e))[:_WHY_MAX]
-        raise _damaged(f"this is no table of round trips: {why}", path) from None
-    if lacking := [name for name in table.column_names if table[name].null_count]:
-        raise _damaged(
-            f"this is no table of round trips: a value of '{lacking[0]}' is missing", path
-        )
-    numbers, ns = table["sample"].to_numpy(), table["ns"].to_numpy()
+    found = table(path, _schema(), "round trips")
+    numbers, ns = found["sample"].to_numpy(), found["ns"].to_numpy()
     if not len(numbers):
         return {}
     # A sample's values stand together.

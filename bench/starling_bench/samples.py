@@ -5,18 +5,44 @@ once the test is over it becomes samples_testN_NAME.parquet. pings_testN_NAME.ra
 facts_testN_NAME.json are what it pinged and counted.
 """
 
-import json
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
 
+from . import damage
 from .errors import BenchError, cannot
+from .outside import read_json, read_text
 
 RAW = np.dtype([("arrived", "<u8"), ("delivery", "<i8"), ("count", "<u4"), ("sender", "<u2"),
                 ("test", "<u2")])  # fmt: skip
 PING = np.dtype([("to", "<u4"), ("size", "<u4"), *((n, "<u8") for n in
                  ("sent", "there", "back", "came"))])  # fmt: skip
+_OF = "what was heard"
+
+
+class _Wakes(BaseModel):
+    turns: int
+    late: int
+    missed: int
+    max_ns: int
+    lateness: list[tuple[int, int]]
+
+
+class _Facts(BaseModel):
+    """What is read of a federate's facts."""
+
+    model_config = ConfigDict(strict=True)
+    station: int
+    scheduling: str
+    deadlines: _Wakes
+    floor: _Wakes
+    thread_s: float
+    notice: str = ""
+    jumped_ns: float = 0
+    boot: str = ""
+    discipline: list[str] = []
 
 
 def _path(directory: Path, what: str, test: int, name: str, kind: str) -> Path:
@@ -35,23 +61,29 @@ def pack(directory: Path, test: int, name: str) -> None:
     fresh = whole.with_suffix(".tmp")
     try:
         found = np.fromfile(raw, dtype=RAW)  # a killed reader may leave half of one: it is cut off
-        schema = {
-            "sender": pyarrow.uint8(), "count": pyarrow.uint32(), "arrived_ns": pyarrow.uint64(),
-            "delivery_ns": pyarrow.int64(),
-        }  # fmt: skip
         columns = [found["sender"].astype("u1"), found["count"], found["arrived"],
                    found["delivery"]]  # fmt: skip
         # What the log took while the test ran is said with the table.
         about = {"log_bytes": str(raw.stat().st_size)}
-        encodings = {name: "DELTA_BINARY_PACKED" for name in list(schema)[1:]}
+        schema = _schema().with_metadata(about)
+        encodings = {name: "DELTA_BINARY_PACKED" for name in schema.names[1:]}
         parquet.write_table(
-            pyarrow.table(columns, schema=pyarrow.schema(list(schema.items()), about)), fresh,
+            pyarrow.table(columns, schema=schema), fresh,
             compression="zstd", use_dictionary=["sender"], column_encoding=encodings,
         )  # fmt: skip
         fresh.replace(whole)
         raw.unlink()
     except OSError as e:
         raise cannot("write results", e, whole) from None
+
+
+def _schema():
+    import pyarrow
+
+    return pyarrow.schema(
+        [("sender", pyarrow.uint8()), ("count", pyarrow.uint32()),
+         ("arrived_ns", pyarrow.uint64()), ("delivery_ns", pyarrow.int64())]
+    )  # fmt: skip
 
 
 def log_bytes(directory: Path, test: int, name: str) -> int:
@@ -61,7 +93,8 @@ def log_bytes(directory: Path, test: int, name: str) -> int:
     pack(directory, test, name)
     path = _path(directory, "samples", test, name, "parquet")
     try:
-        about = parquet.read_schema(path).metadata if path.exists() else None
+        with damage.reading(path, _OF):
+            about = parquet.read_schema(path).metadata if path.exists() else None
         others = [_path(directory, "pings", test, name, "raw"),
                   _path(directory, "facts", test, name, "json")]  # fmt: skip
         sizes = [other.stat().st_size for other in others if other.exists()]
@@ -72,9 +105,7 @@ def log_bytes(directory: Path, test: int, name: str) -> int:
 
 @lru_cache(maxsize=4)
 def _table(path: Path, stamp: int) -> dict[str, np.ndarray]:
-    import pyarrow.parquet as parquet
-
-    found = parquet.read_table(path)
+    found = damage.table(path, _schema(), _OF)
     return {name: found[name].to_numpy() for name in found.column_names}
 
 
@@ -95,11 +126,22 @@ def heard(directory: Path, test: int, receiver: str, sender: int) -> dict[str, n
 def facts(directory: Path, test: int, name: str) -> dict:
     """What a federate counted."""
     path = _path(directory, "facts", test, name, "json")
+    what = f"what federate '{name}' counted can't be read: "
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as e:
-        what = f"what federate '{name}' counted can't be read: {e}"
-        raise BenchError("STL-SMP-001", what, str(path), "read the federates' logs there") from None
+        found = read_json(read_text(path))
+        if not isinstance(found, dict):
+            raise ValueError("these are no facts")
+        _Facts.model_validate(found)
+        return found
+    except OSError as e:
+        do = "read the federates' logs there"
+        raise BenchError("STL-SMP-001", what + (e.strerror or str(e)), str(path), do) from None
+    except ValidationError as e:
+        first = e.errors()[0]
+        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise damage.damaged(what + why, path) from None
+    except ValueError as e:
+        raise damage.damaged(what + str(e), path) from None
 
 
 def scheduling(asked: str, *facts: dict) -> str:

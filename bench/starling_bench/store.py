@@ -20,7 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from . import identity, idle, machine, mastered, raw, recorded, results
+from . import identity, idle, machine, mastered, raw, recorded, results, summarized
+from .damage import DAMAGED
 from .errors import USAGE, BenchError, cannot
 from .outside import fresh_file, read_json, read_text, write_json
 from .study import NO_REPORT, Study
@@ -31,7 +32,7 @@ OWN = frozenset(
 )
 _LONG_S = 0.5  # what is renewed in less time is so after each test
 # Raw values of a sample, or of a test, that a host lost when it went down.
-_NOT_WHOLE = ("STL-RUN-009", "STL-OUT-007")
+_NOT_WHOLE = ("STL-RUN-009", "STL-SMP-001", DAMAGED)
 
 
 class Store:
@@ -370,7 +371,7 @@ class Store:
             }
             more["pairs"] = setting.get("pairs") or record.get("pairs", 1)
             more["setting"] = setting
-            more |= _way(records, str(test), summary)
+            more |= summarized.way(records, str(test), summary)
             over = all(record.get("state") != "running" for record in records)
             found.append(summary | more | self.study.afterwards(self, summary, over))
         return found
@@ -394,7 +395,10 @@ class Store:
 
     def _leave_out(self, at: tuple, why: BenchError, *samples: int) -> None:
         where = f"{at[0]}/{at[1]}, test {at[2]}, pair {at[3]}"
-        known = self._left_out.setdefault((where, why.what), [])
+        text = why.what
+        if why.code == DAMAGED:
+            text += f" ({Path(why.where).name}); `{self.study.manager} resume` measures it anew"
+        known = self._left_out.setdefault((where, text), [])
         known += [sample for sample in samples if sample not in known]
 
     def _tests(self) -> Iterator[tuple[str, str, int, int]]:
@@ -467,22 +471,11 @@ class Store:
 
     def recompute(self) -> None:
         """Makes the rows' figures anew from raw values, whatever the table says of them."""
-        of: tuple = ()
-        found: dict[int, dict[int, np.ndarray]] = {}  # by pair, whose rows take turns
         kept, first, whole = [], None, False
-        for row in self.rows:
-            here = (row["sequence"], row["execution"], row["test"], row["pair"])
-            if here[:3] != of:
-                of, found = here[:3], {}
-            try:
-                if here[3] not in found:
-                    found[here[3]] = self.raw(*here)
-                made = self.study.figures(self, row, found[here[3]])
-            except BenchError as e:
-                if e.code not in _NOT_WHOLE:
-                    raise
-                first = first or e
-                self._leave_out(here, e, row["sample"])
+        for row, made in self._made_anew():
+            if isinstance(made, BenchError):
+                first = first or made
+                self._leave_out(_at(row), made, row["sample"])
                 continue
             whole = whole or any(value is not None for value in made.values())
             row |= made
@@ -492,6 +485,41 @@ class Store:
         self.rows = kept
         self._made.clear()
         self._known.clear()
+
+    def drop_damaged(self) -> list[str]:
+        """Rows whose raw values are there, but damaged, are none: their tests are not done. What is
+        measured anew, as notes."""
+        kept, notes = [], {}
+        for row, made in self._made_anew():
+            if not (isinstance(made, BenchError) and made.code == DAMAGED):
+                kept.append(row)
+                continue
+            sequence, execution, test, _ = _at(row)
+            self.record(sequence, execution)["problems"].pop(str(test), None)
+            name = Path(made.where).name
+            notes[f"{sequence}/{execution}, test {test} was measured anew: {name} was damaged."] = 0
+        self.rows = kept
+        self._made.clear()
+        return list(notes)
+
+    def _made_anew(self) -> Iterator[tuple[dict, dict | BenchError]]:
+        """Each row, with its figures as raw values make them, or why they make none."""
+        of: tuple = ()
+        found: dict[int, dict[int, np.ndarray]] = {}  # by pair, whose rows take turns
+        for row in self.rows:
+            here = _at(row)
+            if here[:3] != of:
+                of, found = here[:3], {}
+            made: dict | BenchError
+            try:
+                if here[3] not in found:
+                    found[here[3]] = self.raw(*here)
+                made = self.study.figures(self, row, found[here[3]])
+            except BenchError as e:
+                if e.code not in _NOT_WHOLE:
+                    raise
+                made = e
+            yield row, made
 
     # ---- files
 
@@ -537,14 +565,18 @@ class Store:
     def _save(self) -> list[dict]:
         summaries = self.summaries()
         self.save_run()
-        self.write("summary.json", _lines(summaries))
-        flat = [_flat(s) for s in summaries]
+        self.write("summary.json", summarized.lines(summaries))
+        flat = [summarized.flat(s) for s in summaries]
         out = io.StringIO(newline="")
         writer = csv.DictWriter(out, list(dict.fromkeys(key for row in flat for key in row)))
         writer.writeheader()
         writer.writerows(flat)
         self.write("summary.csv", out.getvalue())
         return summaries
+
+
+def _at(row: dict) -> tuple[str, str, int, int]:
+    return row["sequence"], row["execution"], row["test"], row["pair"]
 
 
 def _wanted(record: dict, test: dict) -> int:
@@ -561,32 +593,3 @@ def must_be_empty(directory: Path) -> None:
         "STL-OUT-002", "there are results already" if begun else "the directory is not empty",
         str(directory), "give another --out, or --resume to go on with that run", USAGE,
     )  # fmt: skip
-
-
-def _lines(summaries: list[dict]) -> str:
-    """As JSON, one summary a line."""
-    return "[\n" + ",\n".join(write_json(s, separators=(",", ":")) for s in summaries) + "\n]\n"
-
-
-def _way(records: list[dict], test: str, summary: dict) -> dict:
-    """By what data of a test's pair went there and back in its executions, and whether all that
-    goes so arrives; nothing if it is not known."""
-    ends = summary.get("sender"), summary.get("receiver")
-    ways = []
-    for record in records:
-        told = {(w["sender"], w["receiver"]): w for w in record.get("ways", {}).get(test, [])}
-        used = [told[pair] for pair in (ends, ends[::-1]) if pair in told]
-        ways.append(used or ([record["way"]] if "way" in record else []))
-    by = [", back by ".join(dict.fromkeys(way["by"] for way in used)) for used in ways]
-    reliable = all(used and all(way["reliable"] for way in used) for used in ways)
-    return {"way": "; ".join(dict.fromkeys(filter(None, by))), "way_reliable": reliable}
-
-
-def _flat(value: dict, prefix: str = "") -> dict:
-    out = {}
-    for key, inner in value.items():
-        if isinstance(inner, dict):
-            out |= _flat(inner, f"{prefix}{key}.")
-        else:
-            out[f"{prefix}{key}"] = inner
-    return out

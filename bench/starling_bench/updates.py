@@ -12,7 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from . import damage
 from .errors import cannot
+from .outside import open_file
 
 RAW = np.dtype([("sent_ns", "<u8"), ("latency_ns", "<i8"), ("sequence", "<u4"), ("entity", "<u2"),
                 ("publisher", "u1"), ("first", "u1")])  # fmt: skip
@@ -86,18 +88,29 @@ def least(share: float) -> int:
     return 1 if share <= 0.5 else round(10 / (1 - share))
 
 
+@contextlib.contextmanager
+def _reading(path: Path):
+    """A file of updates; BenchError if it is none, or can't be read."""
+    try:
+        with damage.reading(path, "updates"):
+            open_file(path).close()  # a pipe would be waited for
+            yield
+    except OSError as e:
+        raise cannot("read updates", e, path) from None
+
+
 def figures(path: Path, publisher: int) -> dict[str, float | None]:
     """Percentiles of a publisher's latencies, in ms; None where nothing came, or too little."""
     import polars
 
     if not path.exists():
         return dict.fromkeys(SHARES)
-    found = _exactly(path, path.stat().st_mtime_ns)
-    if found is not None:
-        return found.get(publisher, dict.fromkeys(SHARES))
-    return percentiles(
-        classes([path], (polars.col("publisher") == publisher) & polars.col("first"))
-    )
+    with _reading(path):
+        found = _exactly(path, path.stat().st_mtime_ns)
+        if found is not None:
+            return found.get(publisher, dict.fromkeys(SHARES))
+        mine = (polars.col("publisher") == publisher) & polars.col("first")
+        return percentiles(classes([path], mine))
 
 
 @lru_cache(maxsize=64)
@@ -128,7 +141,8 @@ def together(path: Path, publisher: int, gap_s: float) -> float | None:
     )
     came = polars.col("sent_ns").cast(polars.Int64) + polars.col("latency_ns")
     apart = came.diff() >= gap_s * 5e8  # they stand in the order in which they came
-    found = scan.select(polars.len().alias("all"), apart.sum().alias("apart")).collect()
+    with _reading(path):
+        found = scan.select(polars.len().alias("all"), apart.sum().alias("apart")).collect()
     every, groups = found.row(0)
     return every / (groups + 1) if 0 < every <= EXACT_MAX else None
 

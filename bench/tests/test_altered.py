@@ -242,6 +242,21 @@ def test_a_damaged_table_of_round_trips_is_told_and_ends_nothing_else(tmp_path, 
         assert "sample 1 is in no figure" in capsys.readouterr().err
 
 
+def test_a_test_whose_round_trips_are_damaged_is_not_done(tmp_path):
+    """What `resume` has measured anew; that its values are gone is no such reason."""
+    store, path = with_trips(tmp_path)
+    store.record("s", "e")["problems"]["1"] = "it ended early"
+    assert store.drop_damaged() == [] and store.done("s", "e") == {1}
+    path.write_bytes(path.read_bytes()[:-40])
+    (note,) = store.drop_damaged()
+    assert note == f"s/e, test 1 was measured anew: {path.name} was damaged."
+    assert store.done("s", "e") == set() and store.rows == []
+    store.close()
+    store = Store.load(tmp_path / "out", STUDY)
+    path.unlink()
+    assert store.drop_damaged() == [] and len(store.rows) == 2
+
+
 def test_a_report_that_cannot_be_made_ends_no_run(tmp_path, monkeypatch):
     store, _ = with_trips(tmp_path)
 

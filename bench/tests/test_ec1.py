@@ -520,6 +520,27 @@ def test_a_command_for_a_run_that_is_there_leaves_its_plan_alone(tmp_path):
     assert "all 1 tests are done" in ec1("resume", out)
 
 
+@NEEDED
+def test_damaged_updates_leave_their_test_out_which_is_measured_anew(tmp_path):
+    out = tmp_path / "out"
+    ec1("phase0", out, "--topology", "1-1", "--seconds-per-configuration", "0.1", "--only", "1,3")
+    before = rows(out)
+    first, other = sorted(out.rglob("flow_*.parquet"))
+    other.write_bytes(b"")
+    said = ec1("report", out)
+    assert "sample 1 is in no figure: this is no table of updates" in said and other.name in said
+    assert len(json.loads((out / "summary.json").read_text())) == 1
+    assert "was measured anew" in ec1("resume", out, "--idle-wait-s", "0")
+    after = rows(out)
+    assert len(after) == 2
+    assert len({row["max_ms"] for row in after} & {row["max_ms"] for row in before}) == 1
+    first.write_bytes(b"")
+    other.write_bytes(b"")
+    said = ec1("report", out, code=1)  # nothing is left
+    assert "STL-OUT-007" in said and str(first) in said and "`resume`" in said
+    assert "Traceback" not in said
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

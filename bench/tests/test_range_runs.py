@@ -99,6 +99,36 @@ def test_a_run_whose_manager_was_killed_is_resumed(run):
     assert run.processes() == {}
 
 
+def command(run, what: str, *options: str) -> str:
+    """A command for the run's directory; what it said."""
+    done = subprocess.run(
+        [*run.command(), what, run.out, *options], cwd=run.directory, env=run.environment(),
+        capture_output=True, text=True, timeout=LIMIT_S,
+    )  # fmt: skip
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("what", ["samples", "facts"])
+def test_a_damaged_file_leaves_its_test_out_which_is_measured_anew(run, what):
+    run.start(text(TEST.format(seconds=[0.5, 0.6])))
+    run.manager.communicate(timeout=LIMIT_S)
+    assert run.manager.returncode == 0
+    (path,) = run.results.glob(f"{what}_test1_f2.*")
+    whole, before = path.read_bytes(), run.rows()
+    path.write_bytes(b"[]" if what == "facts" else whole[:100])
+    said = command(run, "report")
+    assert "Of s/e, test 1, pair 1: sample 1 is in no figure: " in said and path.name in said
+    summaries = json.loads((run.directory / run.out / "summary.json").read_text())
+    assert {s["test"] for s in summaries} == ({2} if what == "facts" else {1, 2})
+    said = command(run, "resume", "--idle-wait-s", "0")
+    assert f"s/e, test 1 was measured anew: {path.name} was damaged." in said
+    assert "in no figure" not in said and "all 2 tests are done" in command(run, "resume")
+    after = run.rows()
+    assert len(after) == 4 and path.read_bytes() not in (whole, b"[]")
+    assert [r for r in after if r["test"] == "2"] == [r for r in before if r["test"] == "2"]
+
+
 def other_clock(*wrong: str) -> str:
     """A test sequence file whose second federate reads a clock of its own."""
     command = json.dumps(["env", *wrong, RANGEFED])

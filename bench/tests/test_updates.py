@@ -3,13 +3,15 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 
-from starling_bench import updates
+from starling_bench import samples, updates
+from starling_bench.errors import BenchError
 
 SCALE = Path(__file__).parents[1] / "scale.py"
 
@@ -79,3 +81,70 @@ def test_twenty_million_updates_in_under_four_gigabytes(tmp_path, count):
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{count:,} updates" in done.stdout and (tmp_path / "scale.html").exists()
+
+
+def cut_or_changed(whole: bytes) -> Iterator[bytes]:
+    """A file as power that was lost, or a disk, leaves it."""
+    yield from (b"", b"sample,ns\n", whole[:100], whole[:-40])
+    draw = np.random.default_rng(1)
+    for _ in range(100):
+        changed = bytearray(whole)
+        for at in draw.integers(0, len(whole), 3):
+            changed[at] = draw.integers(0, 256)
+        yield bytes(changed)
+
+
+def read_all(path: Path, read: Callable[[], object]) -> None:
+    """Each is read as something, or told as damaged, and never otherwise."""
+    told = 0
+    for bytes_ in cut_or_changed(path.read_bytes()):
+        path.write_bytes(bytes_)
+        try:
+            read()
+        except BenchError as e:
+            assert e.code == "STL-OUT-007" and e.where == str(path) and "`resume`" in e.do
+            told += 1
+    assert told > 4
+
+
+def test_damaged_updates_are_told_as_such(tmp_path):
+    path = updates.path_of(tmp_path, 1, 1, "sub1")
+    path.with_suffix(".raw").write_bytes(made(100).tobytes())
+    updates.pack(path)
+    read_all(path, lambda: updates.together(path, 1, 1e-3))
+
+    def read() -> None:
+        updates._exactly.cache_clear()
+        updates.figures(path, 1)
+
+    path.with_suffix(".raw").write_bytes(made(100).tobytes())
+    updates.pack(path)
+    read_all(path, read)
+
+
+def test_damaged_logs_of_what_was_heard_are_told_as_such(tmp_path):
+    found = np.zeros(100, dtype=samples.RAW)
+    found["count"], found["sender"] = np.arange(100), 1
+    (tmp_path / "samples_test1_f2.raw").write_bytes(found.tobytes())
+    assert len(samples.heard(tmp_path, 1, "f2", 1)["count"]) == 100
+    assert samples.log_bytes(tmp_path, 1, "f2") == found.nbytes
+
+    def read() -> None:
+        samples._table.cache_clear()
+        samples.heard(tmp_path, 1, "f2", 1)
+        samples.log_bytes(tmp_path, 1, "f2")
+
+    read_all(tmp_path / "samples_test1_f2.parquet", read)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "5", "{}", '{"station": "2"}', "NaN", "\udcff"])
+def test_damaged_facts_are_told_as_such(tmp_path, text):
+    path = tmp_path / "facts_test1_f2.json"
+    path.write_text(text, errors="surrogateescape")
+    with pytest.raises(BenchError, match="what federate 'f2' counted can't be read") as told:
+        samples.facts(tmp_path, 1, "f2")
+    assert told.value.code == "STL-OUT-007" and told.value.where == str(path)
+    path.unlink()
+    with pytest.raises(BenchError, match="No such file") as told:
+        samples.facts(tmp_path, 1, "f2")
+    assert told.value.code == "STL-SMP-001"

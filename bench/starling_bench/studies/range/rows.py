@@ -79,7 +79,7 @@ def figures(store: Store, row: dict) -> dict:
     ms = found.ms
     if len(ms) != row["received"] - row["dropped"]:
         raise BenchError(
-            "STL-RNG-002",
+            "STL-RUN-009",
             f"'{row['receiver']}' counted {row['received']} messages of '{row['sender']}' in test "
             f"{row['test']}, and {len(ms)} are in its log",
             str(directory(store, row)), "read the federates' logs there",
