@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from . import live
+from .commands import finite
 from .console import guarded
 from .errors import USAGE, BenchError
 from .identity import Run
@@ -29,11 +30,15 @@ def command(study: Study, app: typer.Typer) -> None:
             typer.Option(help="Who comes first makes it; or it must be new, or there."),
         ] = "either",
         size: Annotated[int, typer.Option("--bytes", help="Of the record.", min=16)] = 1024,
-        hz: Annotated[float, typer.Option(help="Rate of the record.", min=0.01)] = 10.0,
+        hz: Annotated[
+            float, typer.Option(help="Rate of the record.", min=0.01, callback=finite)
+        ] = 10.0,
         best_effort: Annotated[bool, typer.Option(help="Not reliable.")] = False,
         normal: Annotated[bool, typer.Option(help="No real-time priority.")] = False,
         show: Annotated[Literal["terminal", "web", "none"], typer.Option()] = "terminal",
-        budget_ms: Annotated[float | None, typer.Option(help="A line; the period.")] = None,
+        budget_ms: Annotated[
+            float | None, typer.Option(help="A line; the period.", callback=finite)
+        ] = None,
         out: Annotated[
             Path | None, typer.Option(help="Directory of the log; none: no log.")
         ] = None,

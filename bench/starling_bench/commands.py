@@ -20,9 +20,9 @@ Tsf = Annotated[Path, typer.Argument(help="Test sequence file (TOML).", metavar=
 Directory = Annotated[Path, typer.Argument(help="Directory of a run.", metavar="DIR")]
 
 
-def _finite(value: float) -> float:
-    """Neither infinity nor what is no number, which no bound keeps out."""
-    if not math.isfinite(value):
+def finite(value: float | None) -> float | None:
+    """Of an option: neither infinity nor what is no number, which no bound keeps out."""
+    if value is not None and not math.isfinite(value):
         raise typer.BadParameter(f"{value} is no finite number")
     return value
 
@@ -31,7 +31,7 @@ IdleWait = Annotated[
     float,
     typer.Option(
         help="Wait at most so many seconds until other programs leave the CPUs idle.",
-        callback=_finite,
+        callback=finite,
     ),
 ]
 Out = Annotated[Path, typer.Option(help="Directory for results, new or empty.")]
@@ -39,13 +39,13 @@ RtiRoot = Annotated[Path | None, typer.Option(help="Install tree of RTIs that ha
 ProgressS = Annotated[
     float,
     typer.Option(
-        help="Without a terminal: a line of progress so often.", min=0.01, callback=_finite
+        help="Without a terminal: a line of progress so often.", min=0.01, callback=finite
     ),
 ]
 Long = Annotated[bool, typer.Option(help="Also more than 10,000 tests, or 24 h.")]
 Scale = Annotated[
     float,
-    typer.Option(min=0.001, max=SCALE_MAX, help="So many times as large a run.", callback=_finite),
+    typer.Option(min=0.001, max=SCALE_MAX, help="So many times as large a run.", callback=finite),
 ]
 
 

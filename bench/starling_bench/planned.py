@@ -99,7 +99,7 @@ def sequence(name: str, common: dict, topology: Topology, profile: str, tests: s
 def switched(text: str, option: str) -> bool | list[bool]:
     """The values of a field that is "on", "off" or "both"."""
     values: dict[str, bool | list[bool]] = {"on": True, "off": False, "both": [False, True]}
-    return values[listed(text.replace(",", " ") or "nothing", list(values), option)[0]]
+    return values[listed(text.replace(",", " "), list(values), option)[0]]
 
 
 def switches(**given: str) -> dict[str, object]:
@@ -134,6 +134,9 @@ def listed(text: str, known: list[str], option: str) -> list[str]:
             raise BenchError(
                 "STL-TSF-004", f"'{name}' is not known", option, f"known: {', '.join(known)}", USAGE
             )
+    if not found:
+        do = f"name one or more of {', '.join(known)}"
+        raise BenchError("STL-TSF-004", "nothing is named", option, do, USAGE)
     return found
 
 

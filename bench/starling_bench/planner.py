@@ -19,7 +19,7 @@ import typer
 from . import stats, tables
 from .attempt import Attempt
 from .clocks import digits_ms
-from .commands import RtiRoot
+from .commands import RtiRoot, finite
 from .console import guarded
 from .errors import USAGE, BenchError
 from .store import Store
@@ -68,9 +68,11 @@ def command(study: Study, app: typer.Typer, planning: Planning) -> None:
         from_: Annotated[str, typer.Option("--from", help=r"A [\[host]] of --hosts.")] = "",
         to: Annotated[str, typer.Option(help=r"A [\[host]] of --hosts.")] = "",
         hosts: Annotated[Path | None, typer.Option(help=r"File with [\[host]] tables.")] = None,
-        seconds: Annotated[float, typer.Option(help="Of each setting.", min=0.5)] = 30.0,
+        seconds: Annotated[
+            float, typer.Option(help="Of each setting.", min=0.5, callback=finite)
+        ] = 30.0,
         share: Annotated[
-            float, typer.Option(help="Wanted in budget.", min=0, max=SHARE_MAX)
+            float, typer.Option(help="Wanted in budget.", min=0, max=SHARE_MAX, callback=finite)
         ] = 0.99,
     ) -> int:
         """Would it fit? Measures planned sizes and rates, and what other settings would change."""

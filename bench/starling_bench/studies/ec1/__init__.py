@@ -7,7 +7,7 @@ import typer
 
 from ... import flows, planned, sites
 from ...attempt import run_text
-from ...commands import IdleWait, Out, RtiRoot, commands
+from ...commands import IdleWait, Out, RtiRoot, commands, finite
 from ...console import guarded
 from ...store import Store
 from ...study import Study
@@ -83,8 +83,10 @@ Adapters = Annotated[
 ]
 Sites = Annotated[str, typer.Option(help=f"Of {', '.join(sites.PROFILES)}.")]
 Topologies = Annotated[str, typer.Option(help=f"Of {', '.join(TOPOLOGIES)}.")]
-Only = Annotated[str, typer.Option(help="Configurations, such as 40-79 or 3,5.")]
-Seconds = Annotated[float, typer.Option(min=0.05, help="That each configuration sends.")]
+Only = Annotated[str | None, typer.Option(help="Configurations, such as 40-79 or 3,5.")]
+Seconds = Annotated[
+    float, typer.Option(min=0.05, help="That each configuration sends.", callback=finite)
+]
 Samples = Annotated[int, typer.Option(min=1, help="Of each configuration.")]
 Seed = Annotated[int, typer.Option(help="Of the order of configurations.")]
 RealTime = Annotated[
@@ -92,16 +94,20 @@ RealTime = Annotated[
 ]
 Rtis = Annotated[Path | None, typer.Option(help=r"A file of [\[rti]] tables: other RTIs.")]
 Bundling = Annotated[str, typer.Option(help="on, off, or both: of RTIs that bundle.")]
-Lag = Annotated[float, typer.Option(min=0, help="Subscribers look only so often, in s.")]
+Lag = Annotated[
+    float, typer.Option(min=0, help="Subscribers look only so often, in s.", callback=finite)
+]
 Conflate = Annotated[
     str, typer.Option(help="on, off, or both: what is not read yet is overwritten.")
 ]
-BundleMs = Annotated[float, typer.Option(min=0, max=1000, help="That a bundle waits for more.")]
+BundleMs = Annotated[
+    float, typer.Option(min=0, max=1000, help="That a bundle waits for more.", callback=finite)
+]
 
 
 def _wanted(
-    program: str, adapters: str, topology: str, only: str, profile: str, seconds: float, seed: int,
-    samples: int, rti_root: Path | None, rtis: Path | None, more: dict,
+    program: str, adapters: str, topology: str, only: str | None, profile: str, seconds: float,
+    seed: int, samples: int, rti_root: Path | None, rtis: Path | None, more: dict,
 ) -> planned.Wanted:  # fmt: skip
     program = planned.program(program, "--ec1fed", "make ec1")
     tables = planned.text_of(rtis, "--rtis")
@@ -120,7 +126,7 @@ def _wanted(
 @guarded
 def phase0(
     out: Out, program: Program = "ec1fed", topology: Topologies = "1-1,1-N,N-1,N-N",
-    only: Only = "", sites: Sites = "local", seconds_per_configuration: Seconds = 1.0,
+    only: Only = None, sites: Sites = "local", seconds_per_configuration: Seconds = 1.0,
     seed: Seed = 1, samples: Samples = 1, real_time: RealTime = "off", idle_wait_s: IdleWait = 60,
 ) -> int:  # fmt: skip
     """Phase 0: all configurations over plain sockets, TCP and UDP multicast."""
@@ -140,7 +146,7 @@ def phase1(
     """Phase I: connectivity, one update from every site to every other."""
     hybrids = [h for h in plans.HYBRIDS if set(h.split("+")) <= set(between.split(","))]
     every = ",".join([adapters, *hybrids])
-    wanted = _wanted(program, every, "", "", sites, 1.0, seed, 1, rti_root, rtis, {})
+    wanted = _wanted(program, every, "1-1", None, sites, 1.0, seed, 1, rti_root, rtis, {})
     text = plans.connectivity(wanted, count)
     return run_text(STUDY, text, out, idle_wait_s, wanted.notes)
 
@@ -149,7 +155,7 @@ def phase1(
 @guarded
 def phase2(
     out: Out, program: Program = "ec1fed", adapters: Adapters = "sockets,starling",
-    topology: Topologies = "1-1,1-N,N-1,N-N", only: Only = "", sites: Sites = "local",
+    topology: Topologies = "1-1,1-N,N-1,N-N", only: Only = None, sites: Sites = "local",
     seconds_per_configuration: Seconds = 1.0, seed: Seed = 1, samples: Samples = 1,
     rti_root: RtiRoot = None, rtis: Rtis = None, real_time: RealTime = "off",
     bundling: Bundling = "off", bundle_ms: BundleMs = 5.0, lag_s: Lag = 0.0,

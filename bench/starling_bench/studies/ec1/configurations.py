@@ -35,10 +35,12 @@ def configuration(number: int) -> Configuration:
     )  # fmt: skip
 
 
-def chosen(only: str) -> list[int]:
-    """Numbers as `--only` has them: "40-79,3"; all if empty."""
+def chosen(only: str | None) -> list[int]:
+    """Numbers as `--only` has them: "40-79,3"; all without."""
+    if only is None:
+        return list(range(COUNT))
     found: list[int] = []
-    for part in filter(None, only.replace(" ", "").split(",")):
+    for part in list(filter(None, only.replace(" ", "").split(","))) or [""]:
         low, _, high = (part if "-" in part else f"{part}-{part}").partition("-")
         digits = part.isascii() and len(part) < 8 and low.isdigit() and high.isdigit()
         if not (digits and int(low) <= int(high) < COUNT):
@@ -47,4 +49,4 @@ def chosen(only: str) -> list[int]:
                 f"give numbers from 0 to {COUNT - 1}, such as 40-79 or 3,5", USAGE,
             )  # fmt: skip
         found += range(int(low), int(high) + 1)
-    return list(dict.fromkeys(found)) or list(range(COUNT))
+    return list(dict.fromkeys(found))
