@@ -69,8 +69,8 @@ async def output(command: list[str], env: dict[str, str], space: Path | None) ->
             process.kill()
             await process.wait()
     if process.returncode != 0:
-        last = errors.decode(errors="replace").strip().splitlines()[-1:]
-        raise OSError(0, last[0] if last else f"exit code {process.returncode}", command[0])
+        words, _ = _last(errors, Path(command[0]).name)
+        raise OSError(0, words or f"exit code {process.returncode}", command[0])
     return said.decode(errors="replace")
 
 
@@ -153,17 +153,21 @@ class Running:
         text = b""
         with contextlib.suppress(OSError):
             text = self.said(self.log.stat().st_size - _WORDS_BYTES)
-        lines = [line[:_WORDS_MAX] for line in text.decode(errors="replace").splitlines() if line]
-        heads = [i for i, line in enumerate(lines) if not line[0].isspace()]
-        said = [i for i in heads if lines[i].startswith(f"{self.program}:")]
-        if not heads:
-            return "", ""
-        at = (said or heads)[-1]
-        rest = itertools.takewhile(lambda line: line[0].isspace(), lines[at + 1 :])
-        do = next(
-            (r.strip().removeprefix("do: ") for r in rest if r.strip().startswith("do: ")), ""
-        )
-        return line_of(lines[at]), line_of(do)
+        return _last(text, self.program)
+
+
+def _last(said: bytes, program: str) -> tuple[str, str]:
+    """What a program says last, and what that says to do."""
+    text = said.decode(errors="replace")
+    lines = [line[:_WORDS_MAX] for line in text.splitlines() if line]
+    heads = [i for i, line in enumerate(lines) if not line[0].isspace()]
+    own = [i for i in heads if lines[i].startswith(f"{program}:")]
+    if not heads:
+        return "", ""
+    at = (own or heads)[-1]
+    rest = itertools.takewhile(lambda line: line[0].isspace(), lines[at + 1 :])
+    do = next((r.strip().removeprefix("do: ") for r in rest if r.strip().startswith("do: ")), "")
+    return line_of(lines[at]), line_of(do)
 
 
 def loaded(process: int) -> list[str]:
@@ -264,9 +268,11 @@ class Launcher:
                         return f"{one.title} is stopped (SIGSTOP or a debugger)"
         here = [r for r in self.running if r.keeper is None]
         titles = {r.process.pid: r.title for r in here if r.returncode is None}
-        for pid in sorted({*titles, *self._inherited()}, key=lambda pid: pid not in titles):
+        of = {pid: title for first, title in titles.items() for pid in _family(first)}
+        for pid in [*titles, *sorted(of.keys() - titles.keys()), *self._inherited()]:
             if _state(pid) == "T":
-                title = titles.get(pid) or f"process {pid} ('{_name(pid)}'), of a federate,"
+                title = titles.get(pid)
+                title = title or f"process {pid} ('{_name(pid)}'), of {of.get(pid, 'a federate')},"
                 return f"{title} is stopped (SIGSTOP or a debugger)"
         return ""
 

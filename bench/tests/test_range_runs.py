@@ -1,6 +1,7 @@
 """The range test bed's runs: whoever dies is named, nothing stays behind, what is missing is run
 again; clocks that differ; the report."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -19,6 +20,8 @@ from runs import LIMIT_S, SHORT
 from test_browser import WIDE
 from test_network import possible
 from test_range_ring import dropped
+
+from starling_bench import hosts
 
 pytestmark = NEEDED
 network_needed = pytest.mark.skipif(
@@ -63,11 +66,30 @@ def test_an_interface_that_is_killed_is_named(run):
     run.fails(1, "the interface was ended by signal 9")
 
 
+@pytest.mark.long
+def test_an_interface_that_is_stopped_is_named(run):
+    """It is a process of its federate's, which lives and says nothing of it."""
+    run.start(text(TEST.format(seconds=15), extra=SHORT))
+    measuring(run)
+    interface = interface_of(run, "f2")
+    os.kill(interface, signal.SIGSTOP)
+    run.fails(1, f"process {interface} ('range-interface'), of federate 'f2', is stopped")
+
+
 def test_an_rti_that_is_killed_is_named(run):
     run.start(text(LONG, adapter="starling"))
     measuring(run)
     os.kill(run.pid("rtiexec"), signal.SIGKILL)
     run.fails(1)
+
+
+def test_a_command_that_fails_is_told_by_what_failed_not_by_what_to_do():
+    said = "starling: it is not there\n  do: run it"
+    with pytest.raises(OSError, match="it is not there") as told:
+        asyncio.run(
+            hosts.output(["sh", "-c", f"echo '{said}' >&2; exit 1"], dict(os.environ), None)
+        )
+    assert told.value.strerror == "starling: it is not there"
 
 
 def test_an_interrupt_keeps_what_there_is(run):
