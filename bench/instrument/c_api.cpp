@@ -13,6 +13,8 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
+#include <sstream>
 #include <thread>
 
 #include "instrument.hpp"
@@ -93,6 +95,7 @@ std::map<std::string, std::string> parsed(std::string const& settings) {
         {"adapter", "hla1516e"}, {"timeout", "30"}, {"turns", "500"}, {"realtime", "no"},
         {"connect", ""},         {"records", ""},   {"name", ""},     {"exercise", ""},
         {"station", ""}};
+    std::set<std::string> given;
     for (std::size_t at = 0; at < settings.size();) {
         std::size_t const end = std::min(settings.find(';', at), settings.size());
         std::string const one = settings.substr(at, end - at);
@@ -105,6 +108,9 @@ std::map<std::string, std::string> parsed(std::string const& settings) {
             std::string known;
             for (auto const& k : found) known += " " + k.first;
             throw std::runtime_error("there is no setting '" + name + "'; known are" + known);
+        }
+        if (!given.insert(name).second) {
+            throw std::runtime_error("the setting '" + name + "' is there twice");
         }
         found[name] = one.substr(equal + 1);
     }
@@ -130,9 +136,10 @@ double number(std::map<std::string, std::string> const& settings, char const* na
     char* end = nullptr;
     double const value = std::strtod(text.c_str(), &end);
     if (end == text.c_str() || *end != 0 || !(value >= least && value <= most)) {
-        throw std::runtime_error(std::string("the setting '") + name + "' is '" + text +
-                                 "'; it is a number from " + std::to_string(least) + " to " +
-                                 std::to_string(most));
+        std::ostringstream said;
+        said << "the setting '" << name << "' is '" << text << "'; it is a number from " << least
+             << " to " << most;
+        throw std::runtime_error(said.str());
     }
     return value;
 }
@@ -152,7 +159,12 @@ struct starling_instrument final : private Instrument::Events {
           turns_(static_cast<unsigned>(number(settings, "turns", 1, 10000))),
           realtime_(yes(settings, "realtime")),
           instrument_(options(settings), *this, clock_) {
-        instrument_.connect();
+        try {
+            instrument_.connect();
+        } catch (std::exception const& e) {
+            throw std::runtime_error(std::string(e.what()) + " (the setting 'connect' is '" +
+                                     settings.at("connect") + "')");
+        }
         auto const until =
             std::chrono::steady_clock::now() + std::chrono::duration<double>(timeoutS_);
         while (!instrument_.join()) {

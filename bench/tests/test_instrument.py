@@ -101,7 +101,9 @@ def test_two_radars_see_each_other_on_an_rti(radar, tmp_path):
     [
         ("station=1", "the setting 'exercise' is missing"),
         ("exercise=x", "the setting 'station' is missing"),
-        ("exercise=x;station=11", "the setting 'station' is '11'; it is a number from 1"),
+        ("exercise=x;station=11", "the setting 'station' is '11'; it is a number from 1 to 10\n"),
+        ("exercise=x;station=1;station=2", "the setting 'station' is there twice"),
+        ("exercise=x;station=1;adapter=tcp", "HOST:PORT (the setting 'connect' is '')"),
         ("exercise=x;station=1;colour=red", "there is no setting 'colour'; known are"),
         ("exercise=x;station=1;adapter=none", "the adapter 'none' can't be loaded"),
         ("exercise", "'exercise' is no name=value"),

@@ -2,6 +2,7 @@
  * instruments it knows the nine functions of starling_instrument.h and nothing else.
  *
  *   cc radar.c -o radar -I/where/the/header/is -L/where/the/library/is -lstarling-instrument -lm
+ *   export LD_LIBRARY_PATH=/where/the/library/is:/where/librti1516e.so/is
  *   ./radar "exercise=demo;station=1" 10
  */
 #include <math.h>
