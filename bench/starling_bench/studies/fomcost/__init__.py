@@ -8,7 +8,7 @@ from rich.console import Console
 
 from ... import capture
 from ...attempt import Attempt
-from ...commands import _finite, commands
+from ...commands import commands, finite
 from ...console import guarded
 from ...errors import USAGE, BenchError
 from ...fields import Faults, Loc
@@ -101,7 +101,7 @@ def whole(
     idle_wait_s: Annotated[float, typer.Option(help="Wait so long for an idle machine.")] = 60,
     fom: Annotated[list[Path], typer.Option(help="Modules of a FOM of your own.")] = [],  # noqa: B006
     class_name: Annotated[str, typer.Option("--class", help="Its class to measure.")] = "",
-    rate: Annotated[float, typer.Option(min=0, help="Updates/s of it.", callback=_finite)] = 0,
+    rate: Annotated[float, typer.Option(min=0, help="Updates/s of it.", callback=finite)] = 0,
     mode_field: Annotated[str, typer.Option(help="A field that has all its enumerators.")] = "",
     seed: Annotated[int, typer.Option(min=0, help="Of all values and orders.")] = 1,
 ) -> int | None:
