@@ -1,5 +1,6 @@
 """EC1: what a network and middleware can carry for real-time simulations."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -84,25 +85,16 @@ Adapters = Annotated[
 Sites = Annotated[str, typer.Option(help=f"Of {', '.join(sites.PROFILES)}.")]
 Topologies = Annotated[str, typer.Option(help=f"Of {', '.join(TOPOLOGIES)}.")]
 Only = Annotated[str | None, typer.Option(help="Configurations, such as 40-79 or 3,5.")]
-Seconds = Annotated[
-    float, typer.Option(min=0.05, help="That each configuration sends.", callback=finite)
-]
+_number = partial(typer.Option, callback=finite)
+Seconds = Annotated[float, _number(min=0.05, help="That each configuration sends.")]
 Samples = Annotated[int, typer.Option(min=1, help="Of each configuration.")]
 Seed = Annotated[int, typer.Option(help="Of the order of configurations.")]
-RealTime = Annotated[
-    str, typer.Option(help="on, off, or both: SCHED_FIFO and locked memory, where allowed.")
-]
+RealTime = Annotated[str, typer.Option(help="on, off, or both: SCHED_FIFO and mlock, if allowed.")]
 Rtis = Annotated[Path | None, typer.Option(help=r"A file of [\[rti]] tables: other RTIs.")]
 Bundling = Annotated[str, typer.Option(help="on, off, or both: of RTIs that bundle.")]
-Lag = Annotated[
-    float, typer.Option(min=0, help="Subscribers look only so often, in s.", callback=finite)
-]
-Conflate = Annotated[
-    str, typer.Option(help="on, off, or both: what is not read yet is overwritten.")
-]
-BundleMs = Annotated[
-    float, typer.Option(min=0, max=1000, help="That a bundle waits for more.", callback=finite)
-]
+Lag = Annotated[float, _number(min=0, help="Subscribers look only so often, in s.")]
+Conflate = Annotated[str, typer.Option(help="on, off, or both: what is not read is overwritten.")]
+BundleMs = Annotated[float, _number(min=0, max=1000, help="That a bundle waits for more.")]
 
 
 def _wanted(
