@@ -75,6 +75,11 @@ class Floor:
 async def measure(spaces: tuple[Path, Path], address: str, program: Path, logs: Path) -> Floor:
     """Round trips and a stream of TCP from one namespace to another, which has that address."""
     before = await _frames(spaces)
+    for _ in range(_LOOKS):  # what hosts say of themselves as they come up is no part of it
+        await asyncio.sleep(_SETTLES_S)
+        last, before = before, await _frames(spaces)
+        if last == before:
+            break
     told = []
     for what, more in (
         ("round-trip", {"bytes": 100, "count": _TRIPS, "warm_up": _TRIPS // 10}),
