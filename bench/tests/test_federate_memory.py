@@ -70,4 +70,6 @@ async def flow(one: runs.Scaled, settings: dict[str, str]) -> dict[str, int]:
 def test_each_of_100_federates(do, bench, socket):
     """All on this host, with 100 instances each: each knows 10,000, and has 99 to talk to."""
     sizes = do(crowd(bench, socket, 100, 100))["seen"]
-    assert len(sizes) == 100 and max(sizes) < 15 * MB, sizes
+    # For one that lags `limits.send_queue_bytes` more may wait on its link.
+    assert len(sizes) == 100 and max(sizes) < 30 * MB, sizes
+    assert sorted(sizes)[50] < 15 * MB, sizes

@@ -272,7 +272,7 @@ def test_every_update_of_a_class_of_ones_own_is_found_in_what_was_captured(fomco
     values = fomcost.directory / "values.json"
     values.write_text(json.dumps(own))
     tests = planned(own, {"values": str(values), "samples": 1, "warm_up": 0})
-    env = {"STARLING_TRANSPORT_BEST_EFFORT": "datagrams"}
+    env = {"STARLING_TRANSPORT_BEST_EFFORT": "datagrams", "STARLING_TRANSPORT_PATH": "forwarder"}
     code, out, err = fomcost.start(plan(*tests, rti={"env": env}, hosts=True)).end()
     assert (code, err) == (0, ""), out + err
     found = summaries(fomcost)
