@@ -483,8 +483,11 @@ impl Server {
 
     /// Handles what has come, then writes what came of it.
     pub(crate) fn round(&mut self, now: Instant) {
-        // What was sent by datagram before a request is best handled before it.
+        // What was sent by datagram before a request is best handled before it, and on its way before what that brings about.
         self.take_datagrams(now);
+        let receivers = std::mem::take(&mut self.dirty);
+        self.send_bundled(&receivers);
+        self.dirty = receivers;
         for _ in 0..self.work.len() {
             if let Some(n) = self.work.pop_front() {
                 self.serve(n, now);

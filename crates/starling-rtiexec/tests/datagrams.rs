@@ -200,6 +200,31 @@ fn data_waits_for_its_place_in_the_stream_and_goes_on_by_datagram() {
     assert_eq!(best_effort(&server).iter().map(|b| b.lost).sum::<u64>(), 1);
 }
 
+/// What was sent by datagram is on its way before what was sent behind it on the stream, also where rtiexec has found both.
+#[test]
+fn the_stream_overtakes_no_datagram_at_rtiexec() {
+    let server = server();
+    let (mut a, mut b) = (
+        Client::founder(&server, "F"),
+        Client::member(&server, "F", "b"),
+    );
+    b.subscribe();
+    a.until_subscribed(&b);
+    let (mut from_a, mut to_b) = (Way::open(&mut a), Way::open(&mut b));
+    from_a.send_and_hear();
+    to_b.send_and_hear();
+    to_b.socket.set_nonblocking(true).unwrap();
+    for number in 0..1000 {
+        let lossy = frame(&mut a, 2 * number);
+        from_a.out.forward(&lossy);
+        from_a.send(false);
+        a.send(2 * number + 1);
+        a.send_all();
+        assert_eq!(b.next_number(), 2 * number + 1);
+        assert_eq!(to_b.receive(), lossy, "the datagram came later");
+    }
+}
+
 #[test]
 fn a_way_on_which_nothing_comes_gives_way_to_the_stream() {
     let server = server();

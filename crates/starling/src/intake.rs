@@ -81,6 +81,7 @@ impl State {
     pub(crate) fn take_frames(&mut self, side: &mut ReadSide) {
         let (reader, rings, peers) = (&mut side.reader, &mut side.rings, &mut side.peers);
         let receiving = &mut side.receiving;
+        let mut looked = false;
         let refused = loop {
             let run = run_of_data(reader.inbox(), BATCH_BYTES);
             if run > 0 {
@@ -108,6 +109,11 @@ impl State {
                 Err(error) => break ProtocolError(error.0),
             };
             self.settle();
+            // What was sent by datagram before it, and may be overtaken by what it releases.
+            if !std::mem::replace(&mut looked, true) {
+                self.take_datagrams(reader, receiving);
+            }
+            self.take_kept(reader, receiving);
             if let Some(receiving) = receiving {
                 receiving.note_streamed(reader.position(), &reader.inbox()[..used]);
             }
