@@ -7,6 +7,7 @@ use starling_core::message::statistics::{CallTimes, PeerTraffic, Volume, WayTraf
 use starling_core::{FederateHandle, Service};
 use starling_wire::{data_kind, read_data, split_frame};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::time::{Duration, Instant};
 
 /// Longer than any call that ends: 2^39 ns are nine minutes.
@@ -127,21 +128,30 @@ impl Way {
 /// By which ways data has gone and come since the federate joined or was restored, and for and from whom: whole frames.
 #[derive(Default)]
 pub(crate) struct Ways {
-    sent: [Volume; Way::ALL.len()],
-    /// Sent and received.
+    /// Sent and received, by way.
+    all: [[Volume; 2]; Way::ALL.len()],
     peers: BTreeMap<(FederateHandle, Way), [Volume; 2]>,
 }
 
-/// Of so many peers and ways it is told.
+/// So many peers and ways are told apart, those that come first: who sends may name any federate.
 const PEERS_MAX: usize = Statistics::BYTES_MAX / 1024;
 
 impl Ways {
     /// A message of these bytes goes this way, once for all of these.
     pub(crate) fn sent(&mut self, way: Way, to: &[FederateHandle], bytes: usize) {
-        self.sent[way as usize].add(bytes);
+        self.all[way as usize][0].add(bytes);
         for federate in to {
-            let peer = self.peers.entry((*federate, way)).or_default();
-            peer[0].add(bytes);
+            if let Some(peer) = self.peer(*federate, way) {
+                peer[0].add(bytes);
+            }
+        }
+    }
+
+    fn peer(&mut self, federate: FederateHandle, way: Way) -> Option<&mut [Volume; 2]> {
+        let has_room = self.peers.len() < PEERS_MAX;
+        match self.peers.entry((federate, way)) {
+            Entry::Occupied(known) => Some(known.into_mut()),
+            Entry::Vacant(new) => has_room.then(|| new.insert(Default::default())),
         }
     }
 
@@ -153,22 +163,20 @@ impl Ways {
             if data_kind(frame).is_some()
                 && let Some(Ok(data)) = read_data(frame)
             {
-                let peer = self.peers.entry((data.sender, way)).or_default();
-                peer[1].add(size);
+                self.all[way as usize][1].add(size);
+                if let Some(peer) = self.peer(data.sender, way) {
+                    peer[1].add(size);
+                }
             }
         }
     }
 
     fn told(&self) -> (Vec<WayTraffic>, Vec<PeerTraffic>) {
         let all = Way::ALL.into_iter().map(|way| {
-            let mut received = Volume::default();
-            for (_, [_, came]) in self.peers.iter().filter(|((_, by), _)| *by == way) {
-                received.messages += came.messages;
-                received.bytes += came.bytes;
-            }
+            let [sent, received] = self.all[way as usize];
             WayTraffic {
                 way: way.name(),
-                sent: self.sent[way as usize],
+                sent,
                 received,
             }
         });
@@ -182,7 +190,7 @@ impl Ways {
                 sent: both[0],
                 received: both[1],
             });
-        (used.collect(), peers.take(PEERS_MAX).collect())
+        (used.collect(), peers.collect())
     }
 }
 
@@ -223,5 +231,17 @@ mod tests {
     fn calls_that_are_not_measured_take_no_time() {
         let begun = Calls::begin(None);
         assert!(begun.0.is_none());
+    }
+
+    #[test]
+    fn whoever_is_named_few_are_told_apart_and_all_are_counted() {
+        let mut ways = Ways::default();
+        for federate in 0..2 * PEERS_MAX as u32 {
+            ways.sent(Way::Link, &[FederateHandle(federate)], 100);
+        }
+        ways.sent(Way::Link, &[FederateHandle(0)], 100);
+        let (all, peers) = ways.told();
+        assert_eq!(all[0].sent.messages, 2 * PEERS_MAX as u64 + 1);
+        assert_eq!((peers.len(), peers[0].sent.messages), (PEERS_MAX, 2));
     }
 }
