@@ -12,9 +12,8 @@ use starling_core::{
 };
 use starling_net::{LinkReader, Method, Unpack};
 use starling_wire::{
-    EntryFrames, Foreign, Frame, Hello, PlainFrames, VERSION, Welcome, data_kind, is_best_effort,
-    is_on_trunk, may_bring_modules, may_relay, put_from_executive, put_welcome, read_data,
-    split_frame,
+    EntryFrames, Foreign, Frame, Hello, PlainFrames, VERSION, Welcome, data_kind, is_on_trunk,
+    may_bring_modules, may_relay, put_from_executive, put_welcome, read_data, split_frame,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -114,7 +113,7 @@ impl Server {
                     let taken = self.executive.data(PeerId(n as u64), &data, &mut receivers);
                     self.take_outputs();
                     taken.map_err(|e| Ending::Fault(e.to_string()))?;
-                    let best_effort = is_best_effort(&data);
+                    let best_effort = data.is_best_effort();
                     for PeerId(receiver) in &receivers {
                         let (to, frame) = (*receiver as usize, &reader.inbox()[..size]);
                         if !best_effort {

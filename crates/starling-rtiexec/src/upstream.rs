@@ -21,8 +21,8 @@ use starling_core::{FederateHandle, NAME_BYTES_MAX};
 use starling_net::{Link, LinkReader};
 use starling_wire::{
     FIRST_ROOM, FRAME_BYTES_MAX, Foreign, Frame, HEARTBEAT, Lane, OnTrunk, ParcelsOut, Place,
-    Welcome, WireError, data_kind, is_best_effort, is_on_trunk, is_pass, put_on_trunk, put_pass,
-    put_passed, read_data, read_on_trunk, read_pass, split_frame,
+    Welcome, WireError, data_kind, is_on_trunk, is_pass, put_on_trunk, put_pass, put_passed,
+    read_data, read_on_trunk, read_pass, split_frame,
 };
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
@@ -365,7 +365,7 @@ impl Server {
                     let Some((frame, size)) = split else {
                         return Ok(());
                     };
-                    if matches!(read_data(frame), Some(Ok(data)) if is_best_effort(&data)) {
+                    if matches!(read_data(frame), Some(Ok(data)) if data.is_best_effort()) {
                         self.put_up(n, &reader.inbox()[..size]);
                         reader.consume(size);
                     } else {

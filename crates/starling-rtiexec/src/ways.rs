@@ -18,7 +18,7 @@ use mio::unix::SourceFd;
 use starling_net::{Arrivals, Datagrams, Leaving, LinkReader, random_secret};
 use starling_wire::{
     Lane, LinkNotice, OnTrunk, PLACES_MAX, Parcels, ParcelsHead, ParcelsOut, Place, Secret,
-    data_kind, is_best_effort, read_data, split_frame,
+    data_kind, read_data, split_frame,
 };
 use std::io;
 use std::net::SocketAddr;
@@ -576,7 +576,7 @@ pub(crate) fn last_best_effort(frames: &[u8]) -> Option<usize> {
     while let Ok(Some((frame, size))) = split_frame(&frames[at..]) {
         at += size;
         if data_kind(frame) == Some(true)
-            && matches!(read_data(frame), Some(Ok(data)) if is_best_effort(&data))
+            && matches!(read_data(frame), Some(Ok(data)) if data.is_best_effort())
         {
             last = Some(at);
         }

@@ -2,7 +2,6 @@
 //! frame is written as a whole, and read without a look at what else a frame may be.
 
 use crate::codec::{Reader, Wire, WireError, bad, put_bytes};
-use crate::datagram::is_best_effort;
 use crate::messages::time::{TIME_BYTES, time_bytes, time_of};
 use starling_core::message::{
     After, Data, DataBody, LogIndex, OwnedData, Payload, PlainData, PlainSent, RequestNumber,
@@ -489,7 +488,7 @@ impl<'a, V: Run> Framed<'a> for Data<'a, V> {
     }
 
     fn is_best_effort(&self) -> bool {
-        is_best_effort(self)
+        Data::is_best_effort(self)
     }
 
     fn is_fence(&self) -> bool {

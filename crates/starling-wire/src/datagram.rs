@@ -14,8 +14,7 @@
 
 use crate::data::{DataFrame, read_data};
 use crate::frame::split_frame;
-use starling_core::message::Data;
-use starling_core::{Run, Transportation};
+use starling_core::Run;
 use std::collections::VecDeque;
 
 /// What a session is recognized by: drawn at random by rtiexec, for one membership.
@@ -33,14 +32,6 @@ pub(crate) const ASKS: u8 = 2;
 pub const DATAGRAM_BYTES_MAX: usize = 65_507;
 /// What may wait for the stream, in bytes.
 pub(crate) const KEPT_BYTES_MAX: usize = 64 * 1024;
-
-/// Whether this may travel by datagrams: declared best effort, and not in time-stamp order.
-#[inline]
-pub fn is_best_effort<V>(data: &Data<'_, V>) -> bool {
-    let payload = data.body.payload();
-    payload.is_some_and(|p| p.transportation == Transportation::BestEffort)
-        && !data.is_in_time_order()
-}
 
 /// So many bytes of datagrams wait to leave together, and what one message takes beyond that.
 const LEAVING_BYTES: usize = 64 * 1024;
@@ -435,7 +426,7 @@ pub(crate) fn count_frames(mut frames: &[u8]) -> Result<u64, &'static str> {
             return Err("a part of a message in a datagram");
         };
         match read_data(frame) {
-            Some(Ok(data)) if is_best_effort(&data) => {}
+            Some(Ok(data)) if data.is_best_effort() => {}
             _ => return Err("a datagram with what is no best-effort data"),
         }
         frames = &frames[size..];

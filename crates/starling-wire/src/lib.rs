@@ -26,7 +26,7 @@ pub use data::{
 };
 pub use datagram::{
     DATAGRAM_BYTES_MAX, DatagramHead, DatagramIn, DatagramOut, Secret, StreamPosition,
-    is_best_effort, split_datagram,
+    split_datagram,
 };
 pub use entries::{BeginFrames, EntryFrames, Piece};
 pub use frame::{

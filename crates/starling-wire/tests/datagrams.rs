@@ -7,7 +7,7 @@ use starling_core::{
 };
 use starling_wire::{
     DATAGRAM_BYTES_MAX, DataFrame, DatagramIn, DatagramOut, GroupIn, GroupOut, StreamPosition,
-    is_best_effort, put_data, read_data, split_datagram, split_frame,
+    put_data, read_data, split_datagram, split_frame,
 };
 use std::collections::VecDeque;
 
@@ -622,6 +622,6 @@ fn only_best_effort_in_receive_order_may_travel_so() {
     ] {
         let frame = number(1, transportation, stamped);
         let (frame, _) = split_frame(&frame).unwrap().unwrap();
-        assert_eq!(is_best_effort(&read_data(frame).unwrap().unwrap()), may);
+        assert_eq!(read_data(frame).unwrap().unwrap().is_best_effort(), may);
     }
 }

@@ -9,8 +9,8 @@ use crate::statistics::Way;
 use starling_core::DataOut;
 use starling_net::{Arrivals, Bundle, Datagrams, Leaving, LinkReader, Quality, Stream};
 use starling_wire::{
-    DataFrame, DatagramIn, DatagramOut, LinkRequest, Secret, StreamPosition, is_best_effort,
-    read_data, split_datagram, split_frame,
+    DataFrame, DatagramIn, DatagramOut, LinkRequest, Secret, StreamPosition, read_data,
+    split_datagram, split_frame,
 };
 use std::io;
 use std::sync::Arc;
@@ -221,7 +221,7 @@ impl Receiving {
         while let Ok(Some((frame, used))) = split_frame(&run[at..]) {
             at += used;
             if let Some(Ok(data)) = read_data(frame)
-                && is_best_effort(&data)
+                && data.is_best_effort()
             {
                 self.streamed = position + at as u64;
             }

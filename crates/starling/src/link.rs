@@ -13,8 +13,8 @@ use starling_rid::{
     BUNDLE_UDP_BYTES, FAULT_HEARTBEAT_S, FAULT_TIMEOUT_S, LIMITS_SEND_QUEUE_BYTES, Settings,
 };
 use starling_wire::{
-    DataFrame, Framed, Head, LinkRequest, is_best_effort, put_data, put_heartbeat,
-    put_link_request, put_to_executive,
+    DataFrame, Framed, Head, LinkRequest, put_data, put_heartbeat, put_link_request,
+    put_to_executive,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -495,7 +495,7 @@ impl Link {
     #[cold]
     fn count_way(&mut self, frame: &DataOut<'_>) {
         let (to, bytes) = (frame.to, DataFrame::new(frame.data).bytes());
-        let best_effort = is_best_effort(frame.data);
+        let best_effort = frame.data.is_best_effort();
         let Some(ways) = &mut self.ways else { return };
         match frame.path {
             DataPath::Executive => {
@@ -538,7 +538,7 @@ impl Link {
     #[inline(never)]
     fn put_beside_datagrams(&mut self, to: &[FederateHandle], data: DataSent<'_>) {
         let data = &data;
-        if is_best_effort(data) {
+        if data.is_best_effort() {
             let (path, group) = (DataPath::Executive, 0);
             self.put_best_effort(DataOut {
                 to,

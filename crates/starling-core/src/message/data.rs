@@ -189,13 +189,6 @@ impl<'a, V> DataBody<'a, V> {
         }
     }
 
-    /// As it is declared; a fence is reliable.
-    #[inline]
-    pub(crate) fn transportation(&self) -> Transportation {
-        let payload = self.payload();
-        payload.map_or(Transportation::Reliable, |p| p.transportation)
-    }
-
     #[inline]
     pub(crate) fn is_in_time_order(&self) -> bool {
         let stamp = self.payload().and_then(|payload| payload.stamp.as_ref());
@@ -351,6 +344,14 @@ impl<V> Data<'_, V> {
     #[inline]
     pub fn is_in_time_order(&self) -> bool {
         self.body.is_in_time_order()
+    }
+
+    /// Whether it may be lost: declared best effort, and not in time-stamp order.
+    #[inline]
+    pub fn is_best_effort(&self) -> bool {
+        let payload = self.body.payload();
+        payload.is_some_and(|p| p.transportation == Transportation::BestEffort)
+            && !self.is_in_time_order()
     }
 }
 
