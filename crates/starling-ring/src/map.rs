@@ -103,7 +103,7 @@ impl Own {
         // Beyond the limit the system refuses, and ends the process that asked (SIGXFSZ).
         let most = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
         if most.is_some_and(|most| bytes > most) {
-            let why = "the limit on the size of files (ulimit -f) is below transport.ring_bytes";
+            let why = format!("files may not be as large as {bytes} bytes (ulimit -f)");
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
         }
         rustix::fs::ftruncate(&file, bytes)?;

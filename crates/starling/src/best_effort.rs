@@ -363,59 +363,49 @@ impl Peer {
         }
     }
 
-    /// How best-effort data of so many bytes goes to it. Who may hear a group and was not asked is told of it.
+    /// How best-effort data of so many bytes goes to it, which is sent now. Who may hear datagrams and was not asked is
+    /// told of them.
     #[inline]
     pub(crate) fn way(&mut self, groups: &mut Groups, group: Option<usize>, bytes: usize) -> Way {
-        let mut alone = true;
         if let Some(place) = group {
             let ear = &mut self.ears[place];
             ear.used = true;
-            match ear.hearing {
-                Hearing::Hears if groups.at(place).takes(bytes) => return Way::Group,
-                Hearing::Hears => return Way::BehindGroup,
-                Hearing::Unasked => {
-                    ear.ask();
-                    let offer = groups.at(place).offer();
-                    put_on_link_of(self, &offer);
-                    alone = false;
-                }
-                Hearing::Asked | Hearing::Refused => alone = ear.is_deaf(),
+            if ear.hearing == Hearing::Unasked {
+                ear.ask();
+                let offer = groups.at(place).offer();
+                put_on_link_of(self, &offer);
             }
         }
-        if !alone || !groups.takes_single(self.elsewhere) {
-            return Way::Link;
-        }
-        match self.single.as_deref_mut() {
-            Some((single, ear)) => {
-                ear.used = true;
-                match ear.hearing {
-                    Hearing::Hears if single.takes(bytes) => Way::Single,
-                    _ => Way::Link,
-                }
-            }
-            None => {
-                self.ask_alone(groups);
-                Way::Link
+        if self.is_alone(groups, group) {
+            match self.single.as_deref_mut() {
+                Some((_, ear)) => ear.used = true,
+                None => self.ask_alone(groups),
             }
         }
+        self.way_now(groups, group, bytes)
     }
 
-    /// The same, with nobody asked.
+    /// Whether best-effort data goes to it by datagrams of its own, if it hears them.
+    fn is_alone(&self, groups: &Groups, group: Option<usize>) -> bool {
+        group.is_none_or(|place| self.ears[place].is_deaf()) && groups.takes_single(self.elsewhere)
+    }
+
+    /// How best-effort data of so many bytes goes to it, as far as it was asked.
+    #[inline]
     pub(crate) fn way_now(&self, groups: &Groups, group: Option<usize>, bytes: usize) -> Way {
-        let mut alone = true;
-        if let Some(place) = group {
-            let ear = &self.ears[place];
-            match ear.hearing {
-                Hearing::Hears if groups.takes(place, bytes) => return Way::Group,
-                Hearing::Hears => return Way::BehindGroup,
-                _ => alone = ear.is_deaf(),
-            }
+        if let Some(place) = group
+            && self.ears[place].hearing == Hearing::Hears
+        {
+            return if groups.takes(place, bytes) {
+                Way::Group
+            } else {
+                Way::BehindGroup
+            };
         }
-        alone &= groups.takes_single(self.elsewhere);
         let hears =
             |(single, ear): &(Group, Ear)| ear.hearing == Hearing::Hears && single.takes(bytes);
         match self.single.as_deref() {
-            Some(single) if alone && hears(single) => Way::Single,
+            Some(single) if self.is_alone(groups, group) && hears(single) => Way::Single,
             _ => Way::Link,
         }
     }
