@@ -8,7 +8,6 @@
 mod numbers;
 
 use numbers::{Federate, Rtiexec, all_go_on, descriptors, until};
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -302,26 +301,7 @@ fn who_may_have_few_descriptors_is_served_by_rtiexec() {
     let sender = Federate::start(&rtiexec, "sender", "sender", "");
     let _near = ["a", "b", "c", "d"].map(|name| Federate::start(&rtiexec, "receiver", name, ""));
     rtiexec.until_path(DIRECT, 4);
-    let mut shown = BTreeSet::new();
-    for count in 14..32 {
-        let limit = format!("ulimit -n {count}; exec \"$0\" \"$@\"");
-        // Some are too few for a program to begin with.
-        let by = ["sh", "-c", &limit];
-        let Some(few) = Federate::try_start_by(&by, &rtiexec, "receiver", "few", "") else {
-            rtiexec.until_members(5);
-            continue;
-        };
-        few.hears(&[&sender]);
-        let mut way = String::new();
-        until("settled", || {
-            way = rtiexec.path("d", "few");
-            !way.contains("not set up yet")
-        });
-        few.hears(&[&sender]);
-        drop(few);
-        rtiexec.until_members(5);
-        shown.insert(way);
-    }
+    let mut shown = rtiexec.ways_to_who_has_few_descriptors(&sender, &["not set up yet"]);
     assert!(shown.remove(DIRECT), "{shown:?}");
     assert!(
         shown.iter().all(|way| way.starts_with("rtiexec (")),

@@ -7,7 +7,6 @@ mod numbers;
 use numbers::capture::MARK;
 use numbers::lossy::{self, counter};
 use numbers::{Federate, Rtiexec, all_go_on, descriptors, signal, until};
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::Command;
 
@@ -164,28 +163,8 @@ fn who_may_have_few_descriptors_is_served_by_rtiexec() {
     let sender = Federate::start(&rtiexec, "sender", "sender", "");
     let near = ["a", "b", "c", "d"].map(|name| Federate::start(&rtiexec, "receiver", name, ""));
     rtiexec.until_path(SHARED, 4);
-    let mut shown = BTreeSet::new();
-    for count in 14..32 {
-        let limit = format!("ulimit -n {count}; exec \"$0\" \"$@\"");
-        // Some are too few for a program to begin with.
-        let start =
-            || Federate::try_start_by(&["sh", "-c", &limit], &rtiexec, "receiver", "few", "");
-        let Some(few) = start() else {
-            rtiexec.until_members(5);
-            continue;
-        };
-        few.hears(&[&sender]);
-        let mut way = String::new();
-        until("settled", || {
-            way = rtiexec.path("d", "few");
-            let passes = ["not set up yet", "has not offered", "fast enough"];
-            !passes.iter().any(|why| way.contains(why))
-        });
-        few.hears(&[&sender]);
-        drop(few);
-        rtiexec.until_members(5);
-        shown.insert(way);
-    }
+    let passes = ["not set up yet", "has not offered", "fast enough"];
+    let mut shown = rtiexec.ways_to_who_has_few_descriptors(&sender, &passes);
     near.iter().for_each(|near| near.hears(&[&sender]));
     assert!(shown.remove(SHARED), "{shown:?}");
     // Its own memory takes too many, or that of the others.

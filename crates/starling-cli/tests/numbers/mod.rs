@@ -8,7 +8,7 @@ pub mod sites;
 
 use capture::MARK;
 use starling::{Callback, CallbackModel, ExceptionKind, FederateAmbassador, RtiAmbassador};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -424,6 +424,36 @@ impl Rtiexec {
 
     pub fn members(&self) -> Vec<serde_json::Value> {
         members(&self.address)
+    }
+
+    /// By which ways data comes from 'd', one of five members, to a further one that may have few descriptors: from as few as
+    /// it can begin with on. What passes is not looked at.
+    pub fn ways_to_who_has_few_descriptors(
+        &self,
+        sender: &Federate,
+        passes: &[&str],
+    ) -> BTreeSet<String> {
+        let mut shown = BTreeSet::new();
+        for count in 14..32 {
+            let limit = format!("ulimit -n {count}; exec \"$0\" \"$@\"");
+            let by = ["sh", "-c", &limit];
+            // Some are too few for a program to begin with.
+            let Some(few) = Federate::try_start_by(&by, self, "receiver", "few", "") else {
+                self.until_members(5);
+                continue;
+            };
+            few.hears(&[sender]);
+            let mut way = String::new();
+            until("settled", || {
+                way = self.path("d", "few");
+                !passes.iter().any(|why| way.contains(why))
+            });
+            few.hears(&[sender]);
+            drop(few);
+            self.until_members(5);
+            shown.insert(way);
+        }
+        shown
     }
 
     pub fn until_members(&self, count: usize) {
