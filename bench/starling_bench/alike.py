@@ -34,9 +34,8 @@ def counted(name: str, now: float, then: float, of: str, clock: Estimate | None)
         by = "how fast it is beside that is not known"
     else:
         by = f"x {clock.value:.2f} ({clock.low:.2f} to {clock.high:.2f}) as fast by the clock"
-    found = change(moved, clock)
-    return (
-        f"{said}; {by}: {found if ',' not in found else 'no change'}"
-        if found
-        else (f"{said}; {by}: as many")
-    )
+    if moved == 0:
+        found = "as many"
+    else:
+        found = change(moved, clock) if clock and way(clock) == moved else "no change"
+    return f"{said}; {by}: {found}"
