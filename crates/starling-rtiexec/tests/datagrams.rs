@@ -11,10 +11,15 @@ use starling_wire::{
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
+/// One that takes no way for closed while a test goes on, however long that is held up.
 fn server() -> Running {
+    beating(Duration::from_secs(3600))
+}
+
+fn beating(heartbeat: Duration) -> Running {
     run(|config| {
         config.listen.push(Endpoint::loopback(0));
-        config.heartbeat = Duration::from_millis(100);
+        config.heartbeat = heartbeat;
         config.timeout = Duration::from_secs(3600);
     })
 }
@@ -227,7 +232,7 @@ fn the_stream_overtakes_no_datagram_at_rtiexec() {
 
 #[test]
 fn a_way_on_which_nothing_comes_gives_way_to_the_stream() {
-    let server = server();
+    let server = beating(Duration::from_millis(100));
     let (mut a, mut b) = (
         Client::founder(&server, "F"),
         Client::member(&server, "F", "b"),
@@ -258,7 +263,7 @@ fn a_way_on_which_nothing_comes_gives_way_to_the_stream() {
 /// Each end is told how much the other one has sent, if nothing comes by datagram any more, too.
 #[test]
 fn what_is_lost_before_the_stream_is_taken_is_counted() {
-    let server = server();
+    let server = beating(Duration::from_millis(100));
     let (mut a, mut b) = (
         Client::founder(&server, "F"),
         Client::member(&server, "F", "b"),
