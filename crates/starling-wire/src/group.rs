@@ -171,12 +171,14 @@ impl GroupIn {
         let before = self.lost;
         self.lost = before.max(self.incoming.lost());
         let missed = self.grouped && !self.came && self.lost > before;
+        // What was not for this end, or is not to be. What of it is, is known to be missing once a later one of its turn comes.
+        let was = self.grouped;
+        self.early.retain(|datagram| {
+            let of = turn_of(datagram);
+            of > turn || grouped && (was || of == turn)
+        });
+        self.early_bytes = self.early.iter().map(|datagram| held(datagram)).sum();
         (self.turn, self.grouped) = (turn, grouped);
-        if !grouped {
-            // Most of it is not for this end. What of it is, is known to be missing once a later one of its turn comes.
-            self.early.clear();
-            self.early_bytes = 0;
-        }
         if self.came {
             self.silent = 0;
         }
@@ -234,13 +236,24 @@ impl GroupIn {
         };
         let tell = !std::mem::replace(&mut self.told, true);
         self.came = true;
-        if !self.grouped {
+        if head.behind <= self.turn {
+            let frames = match self.grouped {
+                true => self.receive(datagram),
+                false => &[],
+            };
+            return (frames, tell);
+        }
+        if frames.is_empty() {
             return (&[], tell);
         }
-        if head.behind <= self.turn {
-            return (self.receive(datagram), tell);
+        // What may be for others makes room: the turn that is the first for this end has yet to be announced.
+        while !self.grouped && self.early_bytes + held(datagram) > KEPT_BYTES_MAX {
+            let Some(others) = self.early.pop_front() else {
+                break;
+            };
+            self.early_bytes -= held(&others);
         }
-        if !frames.is_empty() && self.early_bytes + held(datagram) <= KEPT_BYTES_MAX {
+        if self.early_bytes + held(datagram) <= KEPT_BYTES_MAX {
             self.early_bytes += held(datagram);
             self.early.push_back(datagram.to_vec());
         }

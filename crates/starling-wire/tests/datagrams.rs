@@ -554,6 +554,39 @@ proptest! {
     }
 }
 
+/// The link is slower than datagrams: what is sent first comes before it is known to be for this reader.
+#[test]
+fn what_comes_before_its_turn_is_announced_waits_for_it() {
+    let mut group = Turns::new();
+    // For others, far more than is kept.
+    for _ in 0..1000 {
+        group.put(50);
+        let others = group.wire.pop().unwrap();
+        group.come(&others);
+    }
+    group.turn(false);
+    group.put(1);
+    group.turn(true);
+    group.put(2);
+    for datagram in std::mem::take(&mut group.wire) {
+        group.come(&datagram);
+    }
+    assert_eq!(group.taken, []);
+    group.read();
+    assert_eq!(group.taken, [], "they are of the next turn");
+    group.read();
+    assert_eq!((group.taken.len(), group.lost), (2, 0));
+    // Of two turns that are announced behind one another.
+    group.turn(false);
+    group.turn(true);
+    group.put(3);
+    let early = group.wire.pop().unwrap();
+    group.come(&early);
+    group.read();
+    group.read();
+    assert_eq!((group.taken.len(), group.lost), (5, 0));
+}
+
 #[test]
 fn who_hears_nothing_says_so_and_is_told_when_it_hears_again() {
     let mut group = Turns::new();
