@@ -15,9 +15,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from starling_bench.identity import Run
+from starling_bench.conducting.systems import system
+from starling_bench.machines.identity import Run
 from starling_bench.studies.dataplane import runs
-from starling_bench.systems import system
 
 INSTANCES, BYTES, RATE = 44_000, 96, 176_000
 # Of what is asked for: what a machine must keep up with.

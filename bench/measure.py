@@ -30,8 +30,8 @@ from pathlib import Path
 
 from scipy import stats
 
-from starling_bench.differences import differences
-from starling_bench.store import Store
+from starling_bench.kept.store import Store
+from starling_bench.statistics.differences import differences
 from starling_bench.studies.rtibm import STUDY
 
 FOM = Path(__file__).parent / "foms" / "rtibm.xml"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from starling_bench import updates
+from starling_bench.flows import updates
 
 FILES = 20
 
@@ -64,8 +64,8 @@ def generate(out: Path, number: int, count: int) -> Path:
 
 def report(path: Path, counted, found: dict, shares: dict) -> None:
     """The distribution as a page."""
-    from starling_bench.drawing import plt
-    from starling_bench.parts import text_table
+    from starling_bench.reports.drawing import plt
+    from starling_bench.reports.parts import text_table
 
     figure, axes = plt.subplots()
     lower = updates.WIDTH ** counted["latency_class"].to_numpy().astype(float) / 1e6

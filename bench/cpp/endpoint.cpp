@@ -20,7 +20,7 @@ std::string besideProgram() {
     return program.substr(0, program.rfind('/') + 1);
 }
 
-// By its name; bench/starling_bench/rti.py has the same rule.
+// By its name; bench/starling_bench/machines/rti.py has the same rule.
 bool isCarriers(std::string const& path) {
     std::string name = path.substr(path.rfind('/') + 1);
     if (name.find("RTI") != std::string::npos) return true;

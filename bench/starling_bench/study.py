@@ -18,9 +18,9 @@ from .outside import line_of
 from .variables import Variables
 
 if TYPE_CHECKING:
-    from .differences import Question
-    from .sequences import Sequence, Spec
-    from .store import Store
+    from .kept.store import Store
+    from .statistics.differences import Question
+    from .tsf.sequences import Sequence, Spec
 
 COUNT_MAX = 1 << 53  # of what a federate counts: a figure has them all to the last
 

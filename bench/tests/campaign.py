@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from starling_bench import network, plan
-from starling_bench.store import Store
+from starling_bench.kept.store import Store
+from starling_bench.machines import network
 from starling_bench.studies.rtibm import STUDY
+from starling_bench.tsf import plan
 
 EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 

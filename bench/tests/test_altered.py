@@ -14,9 +14,13 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from starling_bench import attempt, cells, console, every_value, hosts, raw, stats, telling
+from starling_bench.commands import attempt, console, telling
 from starling_bench.errors import BenchError, cannot
-from starling_bench.store import Store
+from starling_bench.kept import raw
+from starling_bench.kept.store import Store
+from starling_bench.machines import hosts
+from starling_bench.reports import cells, every_value
+from starling_bench.statistics import stats
 from starling_bench.studies.rtibm import STUDY, rows
 
 GIVEN = {"tsf": "t", "tsf_text": "", "notes": [], "file": "t.toml", "scale": 1.0}

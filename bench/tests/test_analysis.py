@@ -8,10 +8,11 @@ import pytest
 from runs import text
 from test_short import sample
 
-from starling_bench import design, order, plan
-from starling_bench.effects import analysis
-from starling_bench.store import Store
+from starling_bench.kept.store import Store
+from starling_bench.reports import order
+from starling_bench.reports.effects import analysis
 from starling_bench.studies.rtibm import STUDY
+from starling_bench.tsf import design, plan
 
 
 def in_turn(points: list[dict], rtis: list[str]) -> list[tuple[str, dict]]:

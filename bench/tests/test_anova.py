@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from starling_bench import anova
+from starling_bench.statistics import anova
 
 # Montgomery, Design and Analysis of Experiments, "battery design": life in hours by material and
 # temperature, four of each.

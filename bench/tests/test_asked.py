@@ -5,12 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from starling_bench import asked
+from starling_bench.conducting import asked
 from starling_bench.errors import BenchError
 from starling_bench.studies.ec1 import STUDY as EC1
 from starling_bench.studies.fomcost import STUDY as FOMCOST
-from starling_bench.studies.rtibm import STUDY as RTIBM
-from starling_bench.studies.rtibm import fields, rows
+from starling_bench.studies.rtibm import STUDY as RTIBM, fields, rows
 
 PAIRS = [SimpleNamespace(sender="m", receiver="o")]
 SETTING = fields.Test(kind="OWIT", updates=400).model_dump()

@@ -15,11 +15,14 @@ import pytest
 from runs import LIMIT_S, text
 from typer.testing import CliRunner
 
-from starling_bench import conduct, follow, hosts, keeper, memory, network, plan, ssh, stats
-from starling_bench.conduct import Conductor
+from starling_bench.conducting import conduct, follow
+from starling_bench.conducting.conduct import Conductor
 from starling_bench.errors import BenchError
-from starling_bench.sequences import File
+from starling_bench.machines import hosts, keeper, network, ssh
+from starling_bench.statistics import stats
 from starling_bench.studies.rtibm import STUDY, app
+from starling_bench.tsf import memory, plan
+from starling_bench.tsf.sequences import File
 
 HOST = '[[host]]\nname = "{name}"\nkind = "ssh"\naddress = "192.0.2.1"\n'
 

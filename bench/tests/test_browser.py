@@ -12,15 +12,18 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
-from browser import PROGRAM, Browser, browser
-from browser import page as page  # the fixture
+from browser import (
+    PROGRAM,
+    Browser,
+    browser,
+    page as page,  # the fixture
+)
 from test_manager import WHOLE, manage, sequence
 
-from starling_bench import report
-from starling_bench.parts import by_rti
-from starling_bench.store import Store
-from starling_bench.studies.range import STUDY as RANGE
-from starling_bench.studies.range import figures as of_range
+from starling_bench.kept.store import Store
+from starling_bench.reports import report
+from starling_bench.reports.parts import by_rti
+from starling_bench.studies.range import STUDY as RANGE, figures as of_range
 from starling_bench.studies.rtibm.rows import latency
 
 if os.environ.get("REQUIRE_ALL") != "1":

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from starling_bench import callgrind
+from starling_bench.captured import callgrind
 from starling_bench.errors import BenchError
 
 

@@ -9,11 +9,14 @@ import struct
 from pathlib import Path
 
 import pytest
-from runs import BMFED, RTI_ROOT
-from runs import run as run  # the fixture
+from runs import (
+    BMFED,
+    RTI_ROOT,
+    run as run,  # the fixture
+)
 from test_network import TRIPS, possible, two
 
-from starling_bench import capture, frames
+from starling_bench.captured import capture, frames
 from starling_bench.errors import BenchError
 
 A, B = ("10.0.0.1", 1111), ("10.0.0.2", 2222)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from starling_bench import cells, clocks
+from starling_bench.reports import cells
+from starling_bench.times import clocks
 
 
 def echoes(

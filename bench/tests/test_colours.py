@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from starling_bench.drawing import style
+from starling_bench.reports.drawing import style
 
 # What a colour looks like (Machado, Oliveira and Fernandes 2009, severity 1, linear sRGB).
 SEEN = {

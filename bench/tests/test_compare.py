@@ -12,9 +12,10 @@ from campaign import campaign
 from runs import text
 from test_rounds import sample
 
-from starling_bench import compare, plan, stats
-from starling_bench.differences import differences, too_few
+from starling_bench.statistics import compare, stats
+from starling_bench.statistics.differences import differences, too_few
 from starling_bench.studies.rtibm import STUDY
+from starling_bench.tsf import plan
 
 # NIST, Statistical Reference Datasets, univariate summary statistics: certified mean and deviation.
 NIST = {

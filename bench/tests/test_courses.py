@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from starling_bench import durations, named, plan
-from starling_bench.courses import groups, seen
-from starling_bench.oneway import Flow
-from starling_bench.rti import RAW
+from starling_bench.machines.rti import RAW
+from starling_bench.reports import named
+from starling_bench.reports.courses import groups, seen
 from starling_bench.studies.range import STUDY, figures, rows
+from starling_bench.times.oneway import Flow
+from starling_bench.tsf import durations, plan
 
 BENCH = Path(__file__).parents[1]
 SHIPPED = sorted((BENCH / "experiments" / "range").glob("*.tsf.toml"))

@@ -13,17 +13,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from browser import PROGRAM
-from browser import page as page  # the fixture
+from browser import (
+    PROGRAM,
+    page as page,  # the fixture
+)
 from runs import LIMIT_S
 from test_browser import CUT, WIDE
-from test_limits import bench as bench  # the fixture: that the programs are there
-from test_limits import do as do
+from test_limits import (
+    bench as bench,  # the fixture: that the programs are there
+    do as do,
+)
 from test_network import possible
 
-from starling_bench import identity
 from starling_bench.errors import BenchError
-from starling_bench.store import Store
+from starling_bench.kept.store import Store
+from starling_bench.machines import identity
 from starling_bench.studies.dataplane import FEW, STUDY, SWEEPS, WAYS, conclude, places, runs
 from starling_bench.studies.dataplane.figures import summaries
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from runs import text
 
-from starling_bench import design, plan
 from starling_bench.errors import BenchError
 from starling_bench.studies.rtibm import STUDY
+from starling_bench.tsf import design, plan
 
 EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 FACTORS = [design.factor(t) for t in ("buffer_bytes=8,100,1000", "loop_version=1,2")]

@@ -13,13 +13,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as parquet
 import pytest
-from ranges import NEEDED, RANGEFED, text
-from ranges import run as run  # the fixture
+from ranges import (
+    NEEDED,
+    RANGEFED,
+    run as run,  # the fixture
+    text,
+)
 from test_network import possible
 from test_range_runs import interface_of, measuring
 
-from starling_bench import discipline
-from starling_bench.clocks import NoEstimate
+from starling_bench.times import discipline
+from starling_bench.times.clocks import NoEstimate
 
 # Said by chronyd 4.3 (`chronyd -x`) between two namespaces of a machine.
 TRACKED = ("0A4F0001,10.79.0.1,2,1795649299.182715904,0.000001031,0.000000042,0.000000853,-0.505,"

@@ -15,17 +15,21 @@ import pyarrow.parquet as parquet
 import pytest
 from ec1_runs import EC1FED, FOM, NEEDED, RTI_ROOT, ec1, rows, run_of
 from test_network import possible
-from test_standin import STANDIN_ROOT
-from test_standin import server as server  # the fixture
+from test_standin import (
+    STANDIN_ROOT,
+    server as server,  # the fixture
+)
 
-from starling_bench import flows, plan, planned, rti, updates
 from starling_bench.errors import BenchError
-from starling_bench.network import HERE
-from starling_bench.planned import Wanted
-from starling_bench.rti_status import RtiStatus
+from starling_bench.flows import flows, updates
+from starling_bench.machines import rti
+from starling_bench.machines.network import HERE
+from starling_bench.machines.rti_status import RtiStatus
+from starling_bench.machines.topologies import TOPOLOGIES
 from starling_bench.studies.ec1 import STUDY, plans
 from starling_bench.studies.ec1.configurations import COUNT, chosen, configuration
-from starling_bench.topologies import TOPOLOGIES
+from starling_bench.tsf import plan, planned
+from starling_bench.tsf.planned import Wanted
 
 
 def test_configurations_are_numbered_as_in_the_source():

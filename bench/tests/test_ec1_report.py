@@ -9,16 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import PROGRAM
-from browser import page as page  # the fixture
+from browser import (
+    PROGRAM,
+    page as page,  # the fixture
+)
 from test_browser import CONTRAST, CUT, GROUND, WIDE
 from test_ec1 import wanted
 
 import keep_study
-from starling_bench.store import Store
+from starling_bench.kept.store import Store
+from starling_bench.machines.topologies import TOPOLOGIES
 from starling_bench.studies.ec1 import STUDY, fields, figures, plans
 from starling_bench.studies.ec1.configurations import COUNT, configuration
-from starling_bench.topologies import TOPOLOGIES
 
 pytestmark = pytest.mark.long
 CARRIERS = ("sockets", "starling")

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from starling_bench import identity
 from starling_bench.errors import BenchError
-from starling_bench.group import Group
-from starling_bench.rti import Rti, adapter_for
+from starling_bench.machines import identity
+from starling_bench.machines.group import Group
+from starling_bench.machines.rti import Rti, adapter_for
 
 BMFED, RTI_ROOT = os.environ.get("BMFED"), os.environ.get("RTI_ROOT")
 STANDIN_ROOT = os.environ.get("STANDIN_ROOT")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from starling_bench.equivalence import equivalence, repeated
+from starling_bench.statistics.equivalence import equivalence, repeated
 
 
 def test_equal_series_are_equivalent_where_the_margin_is_wide_enough():

@@ -13,9 +13,11 @@ from rich.console import Console
 from test_rounds import sample as trips
 from test_short import run, sample
 
-from starling_bench import answers, idle, plan, telling
-from starling_bench.console import console_for
-from starling_bench.differences import (
+from starling_bench.commands import telling
+from starling_bench.commands.console import console_for
+from starling_bench.machines import idle
+from starling_bench.reports import answers
+from starling_bench.statistics.differences import (
     OUTCOMES,
     RTIS,
     alone,
@@ -24,6 +26,7 @@ from starling_bench.differences import (
     sequence_of,
 )
 from starling_bench.studies.rtibm import STUDY, figures, rows, terminal
+from starling_bench.tsf import plan
 
 
 def made(

@@ -6,14 +6,16 @@ from collections.abc import Awaitable
 from pathlib import Path
 
 import pytest
-from test_limits import bench as bench  # the fixtures
-from test_limits import do as do
+from test_limits import (
+    bench as bench,  # the fixtures
+    do as do,
+)
 
-from starling_bench import identity
+from starling_bench.conducting.systems import system
+from starling_bench.machines import identity
 from starling_bench.studies.dataplane import WAYS, runs
 from starling_bench.studies.limits import runs as limits
 from starling_bench.studies.limits.runs import Bench
-from starling_bench.systems import system
 
 MB = 1 << 20
 

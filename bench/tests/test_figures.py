@@ -8,9 +8,9 @@ import pytest
 from matplotlib.transforms import Bbox
 from test_short import sample
 
-from starling_bench import drawing, every_value
-from starling_bench.curves import LINES_MAX, curves, draw, left_out, looks
-from starling_bench.store import Store
+from starling_bench.kept.store import Store
+from starling_bench.reports import drawing, every_value
+from starling_bench.reports.curves import LINES_MAX, curves, draw, left_out, looks
 from starling_bench.studies.rtibm import STUDY, figures, rows
 from starling_bench.variables import Variable, Variables
 

@@ -5,7 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from starling_bench import findings, flow_figures, flow_points, flow_sections, sites
+from starling_bench.flows import (
+    figures as flow_figures,
+    points as flow_points,
+    sections as flow_sections,
+)
+from starling_bench.machines import sites
+from starling_bench.statistics import findings
 from starling_bench.studies.ec1.figures import stated
 from starling_bench.studies.ec1.marks import MARKS
 

@@ -10,14 +10,20 @@ import sys
 from pathlib import Path
 
 import pytest
-from runs import LIMIT_S, RTI_ROOT, STANDIN_ROOT, Run
-from runs import run as run  # the fixture
+from runs import (
+    LIMIT_S,
+    RTI_ROOT,
+    STANDIN_ROOT,
+    Run,
+    run as run,  # the fixture
+)
 from test_network import possible
 from test_standin import server as server  # the fixture
 
-from starling_bench import capture, frames, tables
-from starling_bench.own_class import planned
+from starling_bench.captured import capture, frames
 from starling_bench.studies.fomcost import plans
+from starling_bench.tsf import tables
+from starling_bench.values.own_class import planned
 
 FOMCOST = os.environ.get("FOMCOST")
 if os.environ.get("REQUIRE_ALL") != "1":

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from starling_bench.choice import Evidence, recommend
-from starling_bench.estimates import Estimate, fit, more
-from starling_bench.own_class import side_by_side
-from starling_bench.source import Ease, ease
+from starling_bench.statistics.estimates import Estimate, fit, more
 from starling_bench.studies.fomcost import analysis
 from starling_bench.studies.fomcost.fields import COMBINED, MODES
+from starling_bench.values.choice import Evidence, recommend
+from starling_bench.values.own_class import side_by_side
+from starling_bench.values.source import Ease, ease
 
 SEVERAL = (100.0, Ease(30, 70, 1))
 EASY, HARD = Ease(5, 40, 1), Ease(40, 200, 2)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from spatial_layouts import EXAMPLE, LAYOUTS, MODES, VECTORS, drawn, values
 
-from starling_bench.object_model import ObjectModel
-from starling_bench.random_values import RandomValues
 from starling_bench.studies.fomcost.analysis import ease_of
+from starling_bench.values.object_model import ObjectModel
+from starling_bench.values.random_values import RandomValues
 
 FOMCOST = os.environ.get("FOMCOST")
 # An attribute for each part, by the helpers and by hand.

@@ -6,10 +6,19 @@ import os
 import random
 
 import pytest
-from runs import RTI_ROOT, killed, resumed
-from runs import run as run  # the fixture
-from test_fomcost import FOMCOST, plan, rows, spaces
-from test_fomcost import fomcost as fomcost  # the fixture
+from runs import (
+    RTI_ROOT,
+    killed,
+    resumed,
+    run as run,  # the fixture
+)
+from test_fomcost import (
+    FOMCOST,
+    fomcost as fomcost,  # the fixture
+    plan,
+    rows,
+    spaces,
+)
 from test_kills import SEED
 
 if os.environ.get("REQUIRE_ALL") != "1":

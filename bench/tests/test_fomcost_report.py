@@ -7,14 +7,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from browser import PROGRAM
-from browser import page as page  # the fixture
+from browser import (
+    PROGRAM,
+    page as page,  # the fixture
+)
 from runs import LIMIT_S, PATIENT, RTI_ROOT
 from test_browser import CUT, WIDE
 from test_fomcost import FOM, FOMCOST
 from test_network import possible
 
-from starling_bench import tables
+from starling_bench.tsf import tables
 
 if os.environ.get("REQUIRE_ALL") != "1":
     pytestmark = pytest.mark.skipif(not (FOMCOST and RTI_ROOT), reason="FOMCOST is needed")

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import keep_study
-from starling_bench import capture, plan
-from starling_bench.differences import differences
-from starling_bench.network import describe
-from starling_bench.store import Store
+from starling_bench.captured import capture
+from starling_bench.kept.store import Store
+from starling_bench.machines.network import describe
+from starling_bench.statistics.differences import differences
 from starling_bench.studies.fomcost import STUDY
 from starling_bench.studies.fomcost.fields import MODES
 from starling_bench.studies.fomcost.rows import FIGURES
+from starling_bench.tsf import plan
 
 SHIPPED = Path(__file__).parents[1] / "experiments" / "fomcost" / "fomcost-root.tsf.toml"
 LENGTHS = {"static": 1, "FP": 2, "RP": 3, "FV": 3, "RV": 4}  # parts after the first

@@ -6,7 +6,8 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
-from starling_bench import follow, idle
+from starling_bench.conducting import follow
+from starling_bench.machines import idle
 
 SECOND = idle.TICKS_PER_S * (os.cpu_count() or 1)
 # Uses one CPU for half a second of CPU time.

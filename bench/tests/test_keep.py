@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from starling_bench import follow
-from starling_bench.store import Store
+from starling_bench.conducting import follow
+from starling_bench.kept.store import Store
 from starling_bench.studies.rtibm import STUDY
 
 KEEP = Path(__file__).parents[1] / "keep.py"

@@ -11,12 +11,24 @@ import time
 
 import numpy as np
 import pytest
-from runs import BMFED, LIMIT_S, RTI_ROOT, ended, killed, resumed, text
-from runs import run as run  # the fixture
-from sshd import REASON, possible, two
-from sshd import net as net  # the fixture
+from runs import (
+    BMFED,
+    LIMIT_S,
+    RTI_ROOT,
+    ended,
+    killed,
+    resumed,
+    run as run,  # the fixture
+    text,
+)
+from sshd import (
+    REASON,
+    net as net,  # the fixture
+    possible,
+    two,
+)
 
-from starling_bench import raw
+from starling_bench.kept import raw
 
 pytestmark = pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
 SEED = int(os.environ.get("SEED", "1"))

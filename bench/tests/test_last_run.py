@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from starling_bench import beside, last_run
-from starling_bench.console import paper
+from starling_bench.commands.console import paper
 from starling_bench.errors import BenchError
+from starling_bench.statistics import beside, last_run
 
 KEEP = Path(__file__).parents[1] / "keep_bench.py"
 RUN = {"study": "s", "commit": "0ca4c1cc", "started": "2026-11-27T00:00:00+00:00", "rounds": 5,

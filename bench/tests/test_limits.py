@@ -16,8 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from starling_bench import beside, identity, network, ways
+from starling_bench.conducting import ways
 from starling_bench.errors import BenchError
+from starling_bench.machines import identity, network
+from starling_bench.statistics import beside
 from starling_bench.studies.limits import STUDY, Many, figures, left_out, runs
 
 Do = Callable[[Coroutine], dict]

@@ -9,8 +9,8 @@ import pytest
 from runs import BMFED
 from test_network import possible
 
-from starling_bench import identity, links, network
-from starling_bench.hosts import Launcher
+from starling_bench.machines import identity, links, network
+from starling_bench.machines.hosts import Launcher
 
 if os.environ.get("REQUIRE_ALL") != "1":
     pytestmark = pytest.mark.skipif(not possible(), reason="BMFED, iproute2 and root are needed")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from runs import text
 
-from starling_bench import plan
 from starling_bench.errors import BenchError
 from starling_bench.studies.rtibm import STUDY
+from starling_bench.tsf import plan
 
 BMFED = os.environ["BMFED"]
 

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 from runs import LIMIT_S
-from test_limits import bench as bench  # the fixtures
-from test_limits import do as do
+from test_limits import (
+    bench as bench,  # the fixtures
+    do as do,
+)
 from test_network import possible
 
-from starling_bench import identity
+from starling_bench.conducting.systems import system
+from starling_bench.machines import identity
 from starling_bench.studies.dataplane import WAYS, runs
-from starling_bench.systems import system
 
 LINK = {"loss": 0.05, "delay_ms": 50}
 if os.environ.get("REQUIRE_ALL") != "1":

@@ -16,12 +16,15 @@ from pathlib import Path
 
 import pytest
 
-from starling_bench import conduct, follow, identity, idle, plan, telling
-from starling_bench.attempt import Attempt
+from starling_bench.commands import telling
+from starling_bench.commands.attempt import Attempt
+from starling_bench.conducting import conduct, follow
 from starling_bench.errors import BenchError
-from starling_bench.rti import Adapter
-from starling_bench.store import Store
+from starling_bench.kept.store import Store
+from starling_bench.machines import identity, idle
+from starling_bench.machines.rti import Adapter
 from starling_bench.studies.rtibm import STUDY
+from starling_bench.tsf import plan
 
 # Far more than any of it takes; what hangs fails instead of holding up the rest.
 LIMIT_S = 100

@@ -7,12 +7,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from runs import BMFED, QUICK, text
-from runs import run as run  # the fixture
+from runs import (
+    BMFED,
+    QUICK,
+    run as run,  # the fixture
+    text,
+)
 
-from starling_bench import mastered
 from starling_bench.errors import BenchError
-from starling_bench.store import Store
+from starling_bench.kept import mastered
+from starling_bench.kept.store import Store
 from starling_bench.studies.rtibm import STUDY
 
 # What only the manager knew, and what follows from it.

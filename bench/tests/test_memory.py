@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from runs import BMFED, FOM, LIMIT_S, RTI_ROOT, text
 
-from starling_bench import conduct, identity, memory, plan
+from starling_bench.conducting import conduct
 from starling_bench.errors import BenchError
+from starling_bench.machines import identity
 from starling_bench.studies.rtibm import STUDY
+from starling_bench.tsf import memory, plan
 
 # 10,000 instances of 32 buffers of 1 MB.
 LARGE = """kind = "{kind}"

@@ -9,10 +9,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from runs import BMFED, LIMIT_S, RTI_ROOT, Run, text
-from runs import run as run  # the fixture
+from runs import (
+    BMFED,
+    LIMIT_S,
+    RTI_ROOT,
+    Run,
+    run as run,  # the fixture
+    text,
+)
 
-from starling_bench.identity import SPACES
+from starling_bench.machines.identity import SPACES
 
 
 def possible() -> bool:

@@ -14,18 +14,26 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from runs import BMFED, LIMIT_S, RTI_ROOT, text
-from runs import run as run  # the fixture
+from runs import (
+    BMFED,
+    LIMIT_S,
+    RTI_ROOT,
+    run as run,  # the fixture
+    text,
+)
 from test_altered import GIVEN, made
 from test_rounds import sample
 
-from starling_bench import attempt, console, identity, keeper, plan, progress, raw
-from starling_bench.conduct import Conductor
+from starling_bench.commands import attempt, console, progress
+from starling_bench.conducting.conduct import Conductor
+from starling_bench.conducting.pipe import ControlPipe
 from starling_bench.errors import BenchError
-from starling_bench.pipe import ControlPipe
-from starling_bench.rti import ADAPTERS, Rti
-from starling_bench.store import Store
+from starling_bench.kept import raw
+from starling_bench.kept.store import Store
+from starling_bench.machines import identity, keeper
+from starling_bench.machines.rti import ADAPTERS, Rti
 from starling_bench.studies.rtibm import STUDY, figures
+from starling_bench.tsf import plan
 
 measures = pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
 ROWS = 8 * 2  # of QUICK
@@ -138,7 +146,7 @@ def test_a_run_is_resumed_at_its_own_scale(tmp_path):
 
 
 def test_a_run_that_is_resumed_at_another_commit_is_of_both(tmp_path, monkeypatch):
-    monkeypatch.setattr("starling_bench.machine.commit", lambda: "v0.1-7-g0123456")
+    monkeypatch.setattr("starling_bench.machines.machine.commit", lambda: "v0.1-7-g0123456")
     for now in ("v0.1-7-g0123456", "v0.1-8-g89abcde", "v0.1-8-g89abcde"):
         monkeypatch.setattr(attempt, "commit", lambda now=now: now)
         taken_up(tmp_path, 0.5)

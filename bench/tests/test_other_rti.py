@@ -10,11 +10,12 @@ from bad_tsf import GOOD
 from runs import BMFED, QUICK, STANDIN_ROOT, run, text  # noqa: F401 (run is a fixture)
 from test_standin import server  # noqa: F401
 
-from starling_bench import hosts, plan
-from starling_bench.conduct import Conductor
+from starling_bench.conducting.conduct import Conductor
 from starling_bench.errors import USAGE, BenchError
-from starling_bench.rti import Adapter, Rti, check_loaded, check_told, is_an_rtis
+from starling_bench.machines import hosts
+from starling_bench.machines.rti import Adapter, Rti, check_loaded, check_told, is_an_rtis
 from starling_bench.studies.rtibm import STUDY
+from starling_bench.tsf import plan
 
 there = pytest.mark.skipif(
     not (BMFED and STANDIN_ROOT) and os.environ.get("REQUIRE_ALL") != "1",

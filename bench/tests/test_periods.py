@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from starling_bench import periods
+from starling_bench.times import periods
 
 
 @pytest.mark.long

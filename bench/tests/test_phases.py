@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from starling_bench import phases
-from starling_bench.equivalence import equivalence, repeated
-from starling_bench.oneway import Flow
-from starling_bench.periods import find
-from starling_bench.phases import ticks
+from starling_bench.statistics.equivalence import equivalence, repeated
 from starling_bench.studies.range.fields import DRIFT_PPM
+from starling_bench.times import phases
+from starling_bench.times.oneway import Flow
+from starling_bench.times.periods import find
+from starling_bench.times.phases import ticks
 
 TRANSIT_MS = 0.06
 

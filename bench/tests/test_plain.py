@@ -7,8 +7,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from runs import BMFED, FOM, LIMIT_S, QUICK, RTI_ROOT, SHORT, text
-from runs import run as run  # the fixture
+from runs import (
+    BMFED,
+    FOM,
+    LIMIT_S,
+    QUICK,
+    RTI_ROOT,
+    SHORT,
+    run as run,  # the fixture
+    text,
+)
 
 pytestmark = pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from starling_bench import plan, planner
+from starling_bench.by_hand import planner
+from starling_bench.by_hand.planner import Outcome, advice, fits, needed, sentence
 from starling_bench.errors import BenchError
-from starling_bench.planner import Outcome, advice, fits, needed, sentence
 from starling_bench.studies.range import app
+from starling_bench.tsf import plan
 
 FITS = Outcome("usual", "2 KB at 60 Hz", 16.7, 0.9999, 3.2, True, 10_000)
 OVER = Outcome("usual", "50 KB at 10 Hz", 100.0, 0.9, 130.0, True, 1000)

@@ -11,9 +11,10 @@ from pathlib import Path
 import typer
 from rich.text import Text
 
-from starling_bench import cli, hosts, identity
-from starling_bench.pipe import ControlPipe
-from starling_bench.rti import Rti, adapter_for
+from starling_bench import cli
+from starling_bench.conducting.pipe import ControlPipe
+from starling_bench.machines import hosts, identity
+from starling_bench.machines.rti import Rti, adapter_for
 from starling_bench.study import apps
 
 BENCH = Path(__file__).parents[1]
@@ -122,10 +123,27 @@ def test_who_is_started_as_the_manager_dies_does_not_begin():
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == code
 
 
+def _map() -> dict[str, list[str]]:
+    """The README's: modules by folder, in its order."""
+    page = (BENCH / "README.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"\| folder \| what \| modules \|\n\|.*\n((?:\|.*\n)+)", page)
+    rows = [line.split("|")[1:4] for line in lines.splitlines()]
+    return {folder.strip(): re.findall(r"`(\w+)`", modules) for folder, _, modules in rows}
+
+
 def test_every_module_stands_in_the_readmes_map():
     """A newcomer looks there first; what is no longer there would lead nowhere."""
-    page = (BENCH / "README.md").read_text(encoding="utf-8")
-    (lines,) = re.findall(r"\| what \| modules \|\n\|.*\n((?:\|.*\n)+)", page)
-    told = re.findall(r"`(\w+)`", lines)
-    there = {p.stem for p in (BENCH / "starling_bench").glob("*.py") if p.stem[:2] != "__"}
-    assert set(told) == there and len(told) == len(there)
+    there: dict[str, list[str]] = {}
+    for path in (BENCH / "starling_bench").rglob("*.py"):
+        folder = path.parent.relative_to(BENCH / "starling_bench").as_posix().removeprefix(".")
+        if folder.split("/")[0] != "studies" and path.stem[:2] != "__":
+            there.setdefault(folder, []).append(path.stem)
+    assert {f: sorted(m) for f, m in _map().items()} == {f: sorted(m) for f, m in there.items()}
+
+
+def test_a_folder_uses_only_those_above_it():
+    folders = list(_map())
+    for number, folder in enumerate(folders[1:], 1):
+        for path in (BENCH / "starling_bench" / folder).glob("*.py"):
+            used = re.findall(r"^ *from \.\.(\w+)[. ]", path.read_text("utf-8"), re.MULTILINE)
+            assert set(used) & set(folders) <= set(folders[:number]), path

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from starling_bench import capture
+from starling_bench.captured import capture
 from starling_bench.errors import BenchError
-from starling_bench.object_model import DataType, ObjectModel
-from starling_bench.own_class import updates
-from starling_bench.random_values import RandomValues, alternative
+from starling_bench.values.object_model import DataType, ObjectModel
+from starling_bench.values.own_class import updates
+from starling_bench.values.random_values import RandomValues, alternative
 
 DATA = Path(__file__).parents[2] / "tests" / "data" / "fom"
 RPR = sorted((DATA / "rpr").glob("*.xml"))

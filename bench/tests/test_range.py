@@ -3,8 +3,11 @@
 import numpy as np
 import pyarrow.parquet as parquet
 import pytest
-from ranges import NEEDED, text
-from ranges import run as run  # the fixture
+from ranges import (
+    NEEDED,
+    run as run,  # the fixture
+    text,
+)
 
 pytestmark = NEEDED
 QUICK = "federates = {federates}\nbytes = {bytes}\nhz = {hz}\nduration_s = {seconds}\nfloor_s = 0.1"

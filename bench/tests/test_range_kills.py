@@ -8,8 +8,11 @@ import random
 
 import pyarrow.parquet as parquet
 import pytest
-from ranges import NEEDED, text
-from ranges import run as run  # the fixture
+from ranges import (
+    NEEDED,
+    run as run,  # the fixture
+    text,
+)
 from runs import killed, resumed
 from test_kills import SEED
 

@@ -14,10 +14,15 @@ import pytest
 from browser import PROGRAM, browser
 from ranges import FOM, NEEDED, RANGEFED
 from runs import LIMIT_S, RTI_ROOT
-from test_range_ring import Live, ended, measuring, started
-from test_range_ring import meet as meet  # the fixture
+from test_range_ring import (
+    Live,
+    ended,
+    measuring,
+    meet as meet,  # the fixture
+    started,
+)
 
-from starling_bench import live
+from starling_bench.by_hand import live
 
 pytestmark = NEEDED
 

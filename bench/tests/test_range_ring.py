@@ -18,7 +18,7 @@ import pytest
 from ranges import FOM, NEEDED, RANGEFED
 from runs import LIMIT_S
 
-from starling_bench.samples import RAW
+from starling_bench.times.samples import RAW
 
 pytestmark = NEEDED
 # Where counters stand in the shared memory (shared.hpp), and its samples.

@@ -14,14 +14,18 @@ import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 from browser import PROGRAM, browser
-from ranges import NEEDED, RANGEFED, text
-from ranges import run as run  # the fixture
+from ranges import (
+    NEEDED,
+    RANGEFED,
+    run as run,  # the fixture
+    text,
+)
 from runs import LIMIT_S, SHORT
 from test_browser import WIDE
 from test_network import possible
 from test_range_ring import dropped
 
-from starling_bench import hosts
+from starling_bench.machines import hosts
 
 pytestmark = NEEDED
 network_needed = pytest.mark.skipif(

@@ -15,9 +15,10 @@ from campaign import campaign
 from matplotlib.figure import Figure
 from test_manager import LIMIT_S, WHOLE, manage, sequence
 
-from starling_bench import raw, svg
 from starling_bench.errors import BenchError
-from starling_bench.every_value import thinned
+from starling_bench.kept import raw
+from starling_bench.reports import svg
+from starling_bench.reports.every_value import thinned
 
 
 def save(path: Path, sample: int, ns: np.ndarray) -> None:

@@ -13,13 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from starling_bench import conduct, hosts, identity, idle, plan, ssh
+from starling_bench.conducting import conduct
+from starling_bench.conducting.follow import Master, There, until_ready
 from starling_bench.errors import BenchError
-from starling_bench.follow import Master, There, until_ready
-from starling_bench.hosts import Launcher
-from starling_bench.rti import Prepared
-from starling_bench.store import Store
+from starling_bench.kept.store import Store
+from starling_bench.machines import hosts, identity, idle, ssh
+from starling_bench.machines.hosts import Launcher
+from starling_bench.machines.rti import Prepared
 from starling_bench.studies.rtibm import STUDY
+from starling_bench.tsf import plan
 
 BMFED = os.environ.get("BMFED")
 

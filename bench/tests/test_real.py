@@ -13,8 +13,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from runs import BMFED, FOM, LIMIT_S, QUICK, RTI_ROOT, SHORT, text
-from runs import run as run  # the fixture
+from runs import (
+    BMFED,
+    FOM,
+    LIMIT_S,
+    QUICK,
+    RTI_ROOT,
+    SHORT,
+    run as run,  # the fixture
+    text,
+)
 
 pytestmark = pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
 ENDLESS = 'kind = "RTOL"\nloop_version = 3\noutstanding_max = 1\nupdates = 200\nsamples = 10000'

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from starling_bench import raw
+from starling_bench.kept import raw
 
 BMFED = os.environ.get("BMFED")
 pytestmark = pytest.mark.skipif(not BMFED, reason="BMFED is not set")

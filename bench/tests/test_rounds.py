@@ -6,10 +6,11 @@ import json
 import numpy as np
 import pytest
 
-from starling_bench import order, stats
-from starling_bench.compare import compare
-from starling_bench.differences import _number, differences, sample_values
-from starling_bench.store import Store
+from starling_bench.kept.store import Store
+from starling_bench.reports import order
+from starling_bench.statistics import stats
+from starling_bench.statistics.compare import compare
+from starling_bench.statistics.differences import _number, differences, sample_values
 from starling_bench.studies.rtibm import STUDY, figures, rows
 
 SAMPLES = 3

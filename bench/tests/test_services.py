@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from starling_bench import identity
+from starling_bench.machines import identity
 
 BMFED = os.environ.get("BMFED")
 pytestmark = pytest.mark.skipif(not BMFED, reason="BMFED is not set")

@@ -5,10 +5,11 @@ import re
 import pytest
 from runs import FOM, text
 
-from starling_bench import answers, plan
-from starling_bench.differences import differences
-from starling_bench.store import Store
+from starling_bench.kept.store import Store
+from starling_bench.reports import answers
+from starling_bench.statistics.differences import differences
 from starling_bench.studies.rtibm import STUDY, figures, rows
+from starling_bench.tsf import plan
 
 
 def sample(rti: str, number: int, send_s: float, receive_s: float, received: int = 2000) -> dict:

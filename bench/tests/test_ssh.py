@@ -10,10 +10,20 @@ import time
 
 import numpy as np
 import pytest
-from runs import LIMIT_S, QUICK, Run, text
-from runs import run as run  # the fixture
-from sshd import REASON, Net, possible, two
-from sshd import net as net  # the fixture
+from runs import (
+    LIMIT_S,
+    QUICK,
+    Run,
+    run as run,  # the fixture
+    text,
+)
+from sshd import (
+    REASON,
+    Net,
+    net as net,  # the fixture
+    possible,
+    two,
+)
 
 if os.environ.get("REQUIRE_ALL") != "1":
     pytestmark = pytest.mark.skipif(not possible(), reason=REASON)

@@ -10,8 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from runs import BMFED, FOM, LIMIT_S, QUICK, SHORT, STANDIN_ROOT, Run, text
-from runs import run as run  # the fixture
+from runs import (
+    BMFED,
+    FOM,
+    LIMIT_S,
+    QUICK,
+    SHORT,
+    STANDIN_ROOT,
+    Run,
+    run as run,  # the fixture
+    text,
+)
 
 pytestmark = pytest.mark.skipif(
     not (BMFED and STANDIN_ROOT), reason="BMFED and STANDIN_ROOT are not set"

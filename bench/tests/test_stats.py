@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from starling_bench import stats
+from starling_bench.statistics import stats
 from starling_bench.studies.rtibm.rows import summarize
 
 

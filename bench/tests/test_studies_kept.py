@@ -14,15 +14,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from starling_bench import capture, named, phases, plan, transports
-from starling_bench.equivalence import repeated
-from starling_bench.flow_points import points
-from starling_bench.studies import fomcost
-from starling_bench.studies import range as range_of
+from starling_bench.captured import capture
+from starling_bench.flows.points import points
+from starling_bench.reports import named, transports
+from starling_bench.statistics.equivalence import repeated
+from starling_bench.studies import fomcost, range as range_of
 from starling_bench.studies.ec1.figures import stated
 from starling_bench.studies.ec1.marks import MARKS
 from starling_bench.studies.fomcost import analysis
 from starling_bench.studies.range import figures
+from starling_bench.times import phases
+from starling_bench.tsf import plan
 
 FOMCOST_PLAN = Path(__file__).parents[1] / "experiments" / "fomcost" / "fomcost-root.tsf.toml"
 # What is about to be committed is looked at before it takes the place of the last.

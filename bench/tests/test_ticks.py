@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from test_short import best, fastest, sample
 
-from starling_bench import drawing, loops
-from starling_bench.differences import differences
-from starling_bench.store import Store
+from starling_bench.kept.store import Store
+from starling_bench.reports import drawing
+from starling_bench.statistics import loops
+from starling_bench.statistics.differences import differences
 from starling_bench.studies.rtibm import STUDY, figures, rows
 
 # Trips of a sample of more than 50 ms.

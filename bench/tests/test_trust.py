@@ -14,16 +14,21 @@ from runs import text
 from test_altered import GIVEN, made
 from test_manager import manage, sequence
 from test_rounds import sample as trips
-from test_short import best as best_of
-from test_short import run, sample
+from test_short import best as best_of, run, sample
 
-from starling_bench import cells, drawing, follow, machine, order, plan, rti, stats, store, telling
-from starling_bench.attempt import Attempt
-from starling_bench.conduct import Conductor
-from starling_bench.differences import differences
+from starling_bench.commands import telling
+from starling_bench.commands.attempt import Attempt
+from starling_bench.conducting import follow
+from starling_bench.conducting.conduct import Conductor
 from starling_bench.errors import BenchError
-from starling_bench.store import Store
+from starling_bench.kept import store
+from starling_bench.kept.store import Store
+from starling_bench.machines import machine, rti
+from starling_bench.reports import cells, drawing, order
+from starling_bench.statistics import stats
+from starling_bench.statistics.differences import differences
 from starling_bench.studies.rtibm import STUDY, figures, rows, terminal
+from starling_bench.tsf import plan
 
 
 def federation(directory: Path) -> str:
@@ -371,7 +376,7 @@ def test_an_empty_table_of_round_trips_has_none(tmp_path):
     import pyarrow
     import pyarrow.parquet as parquet
 
-    from starling_bench import raw
+    from starling_bench.kept import raw
 
     path = raw.path_of(tmp_path, 1, 1)
     empty = pyarrow.table([[], []], schema=raw._schema())

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from bad_tsf import BAD, GOOD
 
-from starling_bench import durations, plan, sequences, tsf_text
-from starling_bench.differences import too_few
 from starling_bench.errors import USAGE, BenchError
-from starling_bench.loops import together
-from starling_bench.rti import ADAPTERS, NamedRti, Starling
-from starling_bench.sequences import SWITCHES, File, schema
+from starling_bench.machines.rti import ADAPTERS, NamedRti, Starling
+from starling_bench.statistics.differences import too_few
+from starling_bench.statistics.loops import together
 from starling_bench.studies.rtibm import STUDY
+from starling_bench.tsf import durations, plan, sequences, text as tsf_text
+from starling_bench.tsf.sequences import SWITCHES, File, schema
 
 
 def load(tmp_path: Path, text: str) -> File:
@@ -553,8 +553,7 @@ def test_a_key_that_is_there_twice_is_named(tmp_path):
 
 def test_studies_say_how_long_their_tests_take():
     """What a test is told to last counts."""
-    from starling_bench.studies import ec1, fomcost
-    from starling_bench.studies import range as ranges
+    from starling_bench.studies import ec1, fomcost, range as ranges
 
     def took(study, **fields) -> float:
         return study.seconds(study.spec(**fields))

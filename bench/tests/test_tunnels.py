@@ -8,8 +8,8 @@ import subprocess
 import pytest
 from ec1_runs import EC1FED, NEEDED, ec1, rows, run_of
 
-from starling_bench import sites, tunnels
 from starling_bench.errors import BenchError
+from starling_bench.machines import sites, tunnels
 
 pytestmark = [
     NEEDED,

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 
-from starling_bench import samples, updates
 from starling_bench.errors import BenchError
+from starling_bench.flows import updates
+from starling_bench.times import samples
 
 SCALE = Path(__file__).parents[1] / "scale.py"
 

@@ -9,10 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from test_limits import bench as bench  # the fixtures
-from test_limits import do as do
+from test_limits import (
+    bench as bench,  # the fixtures
+    do as do,
+)
 
-from starling_bench.hosts import output
+from starling_bench.machines.hosts import output
 from starling_bench.studies.limits import runs
 
 # By size of a value: so many updates, and so many more.

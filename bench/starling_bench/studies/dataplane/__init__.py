@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from ... import idle
-from ...attempt import attended
-from ...commands import IdleWait
-from ...console import console_for, guarded
+from ...commands.attempt import attended
+from ...commands.commands import IdleWait
+from ...commands.console import console_for, guarded
 from ...errors import FAILED, OK, USAGE, BenchError
-from ...identity import Run
-from ...store import Store
+from ...kept.store import Store
+from ...machines import idle
+from ...machines.identity import Run
 from ...study import Columns, Study
 
 

@@ -3,10 +3,10 @@
 import statistics
 from html import escape
 
-from ... import charts, report
-from ...drawing import Page, plots
-from ...parts import text_table
-from ...store import Store
+from ...kept.store import Store
+from ...reports import charts, report
+from ...reports.drawing import Page, plots
+from ...reports.parts import text_table
 
 
 def points(rows: list[dict]) -> dict[tuple, list[dict]]:

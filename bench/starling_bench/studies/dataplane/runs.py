@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ... import idle, stats
-from ...group import Group
-from ...hosts import Running
-from ...systems import TIMEOUT_S, Bench, System, cpu_s, system
+from ...conducting.systems import TIMEOUT_S, Bench, System, cpu_s, system
+from ...machines import idle
+from ...machines.group import Group
+from ...machines.hosts import Running
+from ...statistics import stats
 from . import model
 
 # From the first to the last arrival, and updates: what is less tells no rate.

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from ... import flows, planned, sites
-from ...attempt import run_text
-from ...commands import IdleWait, Out, RtiRoot, commands, finite
-from ...console import guarded
-from ...store import Store
+from ...commands.attempt import run_text
+from ...commands.commands import IdleWait, Out, RtiRoot, commands, finite
+from ...commands.console import guarded
+from ...flows import flows
+from ...kept.store import Store
+from ...machines import sites, topologies
 from ...study import Study
-from ...topologies import TOPOLOGIES
+from ...tsf import planned
 from . import fields, plans, rows
 from .configurations import chosen
 
@@ -28,8 +29,7 @@ class Ec1(Study):
     connection_by = "real_time"
     connections = {True: "real-time"}  # noqa: RUF012
     asked, possible = flows.ASKED, flows.POSSIBLE
-    columns = flows.COLUMNS
-    variables = rows.VARIABLES
+    columns, variables = flows.COLUMNS, rows.VARIABLES
     questions = rows.QUESTIONS
     shares = "one-way times want one clock"
 
@@ -69,7 +69,7 @@ class Ec1(Study):
         figures.write(store, summaries)
 
     def shortfall(self, summaries: list[dict]) -> str:
-        from ...flow_points import shortfall  # the libraries for figures, see above
+        from ...flows.points import shortfall  # the libraries for figures, see above
         from .marks import MARKS
 
         return shortfall(summaries, rows.label, MARKS)
@@ -83,7 +83,7 @@ Adapters = Annotated[
     str, typer.Option(help=f"Of {', '.join(plans.ADAPTERS)}, RTIs of --rtis, hybrids A+B.")
 ]
 Sites = Annotated[str, typer.Option(help=f"Of {', '.join(sites.PROFILES)}.")]
-Topologies = Annotated[str, typer.Option(help=f"Of {', '.join(TOPOLOGIES)}.")]
+Topologies = Annotated[str, typer.Option(help=f"Of {', '.join(topologies.TOPOLOGIES)}.")]
 Only = Annotated[str | None, typer.Option(help="Configurations, such as 40-79 or 3,5.")]
 _number = partial(typer.Option, callback=finite)
 Seconds = Annotated[float, _number(min=0.05, help="That each configuration sends.")]
@@ -108,7 +108,7 @@ def _wanted(
     usable, notes = sites.usable(kinds, program)
     return planned.Wanted(
         program, planned.listed(adapters, every, "--adapters"),
-        planned.listed(topology, list(TOPOLOGIES), "--topology"), chosen(only),
+        planned.listed(topology, list(topologies.TOPOLOGIES), "--topology"), chosen(only),
         usable, seconds, seed, samples,
         rti_root.resolve() if rti_root else None, tables, notes, more,
     )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ...fields import Faults, Loc, Seconds
-from ...sequences import Place, Sequence, Spec, spec_of
+from ...tsf.sequences import Place, Sequence, Spec, spec_of
 from .configurations import COUNT, configuration
 
 Natural = Annotated[int, Field(ge=0)]

@@ -3,23 +3,24 @@
 from html import escape
 from operator import itemgetter
 
-from ... import drawing, findings, flow_figures, flow_findings, flow_sections, order, parts, report
-from ...findings import Finding
-from ...flow_findings import between, meets, name, told
-from ...flow_points import connectivity, judged, points, tables
-from ...sites import PROFILES
-from ...store import Store
+from ...flows import figures as flow_figures, sections as flow_sections
+from ...flows.findings import between, bundled, busy, meets, name, sets, told
+from ...flows.points import connectivity, judged, points, tables
+from ...kept.store import Store
+from ...machines import sites
+from ...reports import drawing, order, parts, report
+from ...statistics import findings
 from .marks import MARKS
 
 MARGIN = 0.2  # within which WAN behaves as LAN
 
 
-def stated(found: list[dict]) -> list[tuple[str, Finding]]:
+def stated(found: list[dict]) -> list[tuple[str, findings.Finding]]:
     """The source's findings, for every topology, carrier and kind of sites; no point is used that
     is limited by the machine or beyond the link, but for what is lost, and for the link's limit."""
     said = []
-    sets = flow_findings.sets(found)
-    for key, every in sets.items():
+    several = sets(found)
+    for key, every in several.items():
         topology, carrier, profile = key
         where, mine = f"{topology}, {carrier}, {profile}", list(filter(judged, every))
         kb, p50 = (lambda p: p["payload"] / 1000), itemgetter("p50_ms")
@@ -38,21 +39,21 @@ def stated(found: list[dict]) -> list[tuple[str, Finding]]:
                            expected=False),
             findings.grows("latency grows with entities", mine, lambda p: p["entities"] / 10,
                            p50, itemgetter("rate", "payload", "transport"), "ms per ten"),
-            *flow_findings.bundled(key, sets),
+            *bundled(key, several),
             findings.grows("a publisher's CPU grows with entities", mine,
                            lambda p: p["entities"] / 10, lambda p: p["sender_cpu"],
                            itemgetter("rate", "payload", "transport"), "CPUs per ten"),
         ]  # fmt: skip
         lossless = findings.every("nothing is lost under reliable delivery", all_reliable,
                                   lambda p: p["lost"] == 0, name)  # fmt: skip
-        here = [*told(of_judged, every), lossless, *flow_findings.busy(every)]
+        here = [*told(of_judged, every), lossless, *busy(every)]
         said += [(where, f) for f in here]
-        if (rate := PROFILES.get(profile, {}).get("rate_mbit")) is not None:
+        if (rate := sites.PROFILES.get(profile, {}).get("rate_mbit")) is not None:
             over = [p for p in every if p["host_theory"] > rate]
             said.append((where, findings.every(
                 f"beyond {rate} Mbit/s of a host the link's limit is seen", over,
                 lambda p, r=rate: p["host_mbps"] <= 1.02 * r, name)))  # fmt: skip
-    return said + between(sets, MARGIN)
+    return said + between(several, MARGIN)
 
 
 def write(store: Store, summaries: list[dict]) -> None:

@@ -1,6 +1,6 @@
 """What makes a configuration another than its name says."""
 
-from ...flow_points import Mark
+from ...flows.points import Mark
 
 CONFLATING = ("dds", "starling")  # what overwrites what is not read, where that is asked for
 

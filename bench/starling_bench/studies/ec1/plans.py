@@ -4,10 +4,9 @@ import random
 from itertools import product
 from pathlib import Path
 
-from ... import sites
-from ...planned import Hybrid, Wanted, sequence, table
-from ...rti import RAW
-from ...topologies import TOPOLOGIES, Mesh, Topology
+from ...machines import rti, sites
+from ...machines.topologies import TOPOLOGIES, Mesh, Topology
+from ...tsf.planned import Hybrid, Wanted, sequence, table
 from .configurations import configuration
 
 FOM = Path(__file__).resolve().parents[3] / "foms" / "pbom.xml"
@@ -84,7 +83,7 @@ def _plainly(carrier: str, fields: dict) -> dict:
     """Fields of a test: only RTIs bundle; the limit beside those that overwrite and do not neither
     overwrites nor lags."""
     raw = {"bundling", *(("conflate", "lag_s") if fields.get("conflate") == [False, True] else ())}
-    plain = raw if carrier in RAW else {"bundling"} if carrier == "dds" else set()
+    plain = raw if carrier in rti.RAW else {"bundling"} if carrier == "dds" else set()
     return {key: value for key, value in fields.items() if key not in plain}
 
 

@@ -1,6 +1,6 @@
 """How a test is called, and the variables by which tests differ."""
 
-from ...differences import RTIS, WHERE
+from ...statistics.differences import RTIS, WHERE
 from ...variables import PAIR, RTI, SEQUENCE, Variable, Variables
 
 

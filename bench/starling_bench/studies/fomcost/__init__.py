@@ -6,16 +6,16 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ... import capture
-from ...attempt import Attempt
-from ...commands import commands, finite
-from ...console import guarded
+from ...captured import capture
+from ...commands.attempt import Attempt
+from ...commands.commands import commands, finite
+from ...commands.console import guarded
 from ...errors import USAGE, BenchError
 from ...fields import Faults, Loc
-from ...sequences import Sequence, Spec
-from ...store import Store
+from ...kept.store import Store
+from ...reports.transports import by_reliable_links
 from ...study import Study
-from ...transports import by_reliable_links
+from ...tsf.sequences import Sequence, Spec
 from . import fields, plans, rows
 
 

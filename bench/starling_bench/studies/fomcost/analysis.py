@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ...capture import by_way, seen_alike
-from ...choice import Evidence, recommend
-from ...estimates import Estimate, Fit, fit, more
-from ...own_class import side_by_side
-from ...source import Ease, ease
+from ...captured.capture import by_way, seen_alike
+from ...statistics.estimates import Estimate, Fit, fit, more
+from ...values.choice import Evidence, recommend
+from ...values.own_class import side_by_side
+from ...values.source import Ease, ease
 from .fields import COMBINED, MODES
 
 ATTRIBUTE, TWELVE = "an attribute of 12 bytes", (1, 12)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ...fields import Faults, Loc, Positive
-from ...sequences import Place, Spec, spec_of
+from ...tsf.sequences import Place, Spec, spec_of
 
 Layout = Literal["multiple", "fixed", "variable", "variant", "standard", "own", "combined"]
 MODES = ("static", "FPW", "RPW", "RVW", "FVW", "FPB", "RPB", "RVB", "FVB")

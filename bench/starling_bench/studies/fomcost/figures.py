@@ -4,11 +4,12 @@ import tomllib
 from html import escape
 from pathlib import Path
 
-from ... import answers, capture, charts, parts, report
-from ...drawing import Page, plots
-from ...stats import SPAN
-from ...store import Store
-from ...transports import misnamed
+from ...captured import capture
+from ...kept.store import Store
+from ...reports import answers, charts, parts, report
+from ...reports.drawing import Page, plots
+from ...reports.transports import misnamed
+from ...statistics.stats import SPAN
 from . import analysis
 from .fields import COMBINED, MODES
 

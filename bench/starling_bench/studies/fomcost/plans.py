@@ -6,9 +6,9 @@ import os
 import shutil
 from pathlib import Path
 
-from ... import tables
-from ...own_class import planned, updates
-from ...planned import beside
+from ...tsf import tables
+from ...tsf.planned import beside
+from ...values.own_class import planned, updates
 
 _EXPERIMENTS = Path(__file__).resolve().parents[3] / "experiments" / "fomcost"
 _ONE = {"reliable": "FomCostReliable.Combined", "best_effort": "FomCostBestEffort.Combined"}

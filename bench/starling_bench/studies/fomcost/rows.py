@@ -5,11 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ... import callgrind, stats
-from ...capture import Wire
-from ...differences import RTIS, WHERE
+from ...captured import callgrind, capture
 from ...errors import BenchError
-from ...store import Store
+from ...kept.store import Store
+from ...statistics import differences, stats
 from ...study import Columns
 from ...variables import HOSTS, ON, Variable, Variables
 
@@ -45,10 +44,10 @@ VARIABLES = Variables(
         Variable("parts", lambda s: s.get("attributes", ""), axis=True, always=True),
         Variable("bytes", stats.span, always=True),
     ),
-    WHERE,
+    differences.WHERE,
     label,
 )
-QUESTIONS = (RTIS,)
+QUESTIONS = (differences.RTIS,)
 
 
 def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
@@ -100,7 +99,7 @@ def summarize(rows: list[dict]) -> dict:
     return out
 
 
-def seen(summary: dict, wires: dict[int, Wire]) -> dict:
+def seen(summary: dict, wires: dict[int, capture.Wire]) -> dict:
     """What one update of a test was on the wire."""
     wire = wires.get(summary["test"])
     return {"wire": wire and asdict(wire), "length": wire.bytes if wire else summary["bytes"]}

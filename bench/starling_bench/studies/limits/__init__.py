@@ -16,14 +16,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from ... import last_run
-from ...attempt import attended
-from ...beside import TAILS, Figure, fan_outs, losses, missed, show, spread
-from ...commands import Out
-from ...console import console_for, guarded, paper
+from ...commands.attempt import attended
+from ...commands.commands import Out
+from ...commands.console import console_for, guarded, paper
 from ...errors import OK, USAGE, BenchError
-from ...identity import Run
-from ...store import Store
+from ...kept.store import Store
+from ...machines.identity import Run
+from ...statistics import last_run
+from ...statistics.beside import TAILS, Figure, fan_outs, losses, missed, show, spread
 from ...study import Columns, Study
 from . import runs
 from .figures import COUNTED, PRESETS, Many, figures, left_out, per_federate, time_figures

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ... import network
-from ...beside import Figure, holds, spread, verdict
-from ...ways import APART, BEST
+from ...conducting.ways import APART, BEST
+from ...machines import network
+from ...statistics.beside import Figure, holds, spread, verdict
 from . import runs
 from .runs import Bench
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ... import stats, systems, ways
+from ...conducting import systems, ways
+from ...conducting.ways import BEST, Served as Bench
 from ...errors import BenchError
-from ...identity import Run
-from ...ways import BEST
-from ...ways import Served as Bench
+from ...machines.identity import Run
+from ...statistics import stats
 
 FOM = Path(__file__).resolve().parents[3] / "foms" / "limits.xml"
 BYTES, BATCH = 100, 16384

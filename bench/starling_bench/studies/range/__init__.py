@@ -4,12 +4,14 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ... import byhand, planner, samples, transports
-from ...cells import ms
-from ...commands import commands
-from ...stats import percent
-from ...store import Store
+from ...by_hand import byhand, planner
+from ...commands.commands import commands
+from ...kept.store import Store
+from ...reports import transports
+from ...reports.cells import ms
+from ...statistics.stats import percent
 from ...study import Study
+from ...times import samples
 from . import fields, rows
 
 
@@ -23,8 +25,7 @@ class Range(Study):
     spec = fields.TestSpec
     connection_by = "threaded"
     connections = {True: "threaded"}  # noqa: RUF012
-    columns = rows.COLUMNS
-    variables = rows.VARIABLES
+    columns, variables = rows.COLUMNS, rows.VARIABLES
     questions = rows.QUESTIONS
 
     complete = staticmethod(fields.complete)

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from ...fields import Faults, Loc, Seconds
-from ...phases import ticks
-from ...sequences import Place, Sequence, Spec, spec_of
+from ...times.phases import ticks
+from ...tsf.sequences import Place, Sequence, Spec, spec_of
 
 FEDERATES_MAX = 10
 HEAD_BYTES, BYTES_MAX = 16, 1 << 24

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ... import courses, named, parts, phases, report, rti, samples, timers, transports
-from ...cells import lost, ms
-from ...courses import Course
-from ...differences import on
-from ...drawing import Page, plots
-from ...stats import percent
-from ...store import Store
+from ...kept.store import Store
+from ...machines import rti
+from ...reports import courses, named, parts, report, timers, transports
+from ...reports.cells import lost, ms
+from ...reports.drawing import Page, plots
+from ...statistics.differences import on
+from ...statistics.stats import percent
+from ...times import phases, samples
 from . import rows
 from .rows import label
 
@@ -112,7 +113,7 @@ def _table(summaries: list[dict]) -> str:
 def _course(page: Page, store: Store, group: list[dict]) -> str:
     """Every line of a figure, and what all share."""
     lines = [
-        Course(f"{on(s)}, {s['execution']}: {s['sender']} → {s['receiver']}",
+        courses.Course(f"{on(s)}, {s['execution']}: {s['sender']} → {s['receiver']}",
                rows.flow(store, s, s["setting"]), s.get("adapter") in rti.RAW, s["held"] == "no")
         for s in group
     ]  # fmt: skip

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ... import clocks, oneway, phases, samples, stats, transports
-from ...differences import RTIS, WHERE
+from ...by_hand.planner import Outcome, Planning
 from ...errors import BenchError
-from ...planner import Outcome, Planning
-from ...rti import RAW
-from ...store import Store
+from ...kept.store import Store
+from ...machines.rti import RAW
+from ...reports import transports
+from ...statistics import differences, stats
 from ...study import Columns
+from ...times import clocks, oneway, phases, samples
 from ...variables import BETWEEN, ON, Variable, Variables, setting
 from .fields import DRIFT_PPM, fastest, planned, setting_of
 
@@ -51,10 +52,10 @@ VARIABLES = Variables(
         Variable("turns a second", lambda s: s["tick_hz"], axis=True),
         Variable("test", lambda s: s["test"], line=True, speaks=True),
     ),
-    WHERE,
+    differences.WHERE,
     label,
 )  # fmt: skip
-QUESTIONS = (RTIS,)
+QUESTIONS = (differences.RTIS,)
 
 
 def directory(store: Store, of: dict) -> Path:

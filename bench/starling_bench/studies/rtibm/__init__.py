@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from ... import loops
-from ...commands import commands
-from ...sequences import Spec
-from ...store import Store
+from ...commands.commands import commands
+from ...kept.store import Store
+from ...statistics import loops
 from ...study import Study
+from ...tsf.sequences import Spec
 from . import fields, rows, terminal
 
 

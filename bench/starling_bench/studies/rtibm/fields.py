@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ... import stats
 from ...fields import MANY, Faults, Loc, Positive, Seconds
-from ...sequences import Place, Sequence, Spec, spec_of
-from ...topology import class_faults
+from ...machines.topology import class_faults
+from ...statistics import stats
+from ...tsf.sequences import Place, Sequence, Spec, spec_of
 
 CLASSES_PER_TRANSPORT = 16
 Kind = Literal["OWOT", "OWIT", "RTOL", "RTIL"]

@@ -3,11 +3,11 @@
 from html import escape
 from pathlib import Path
 
-from ... import answers, cells, curves, effects, every_value, loops, order, parts, report
-from ...answers import Figure
-from ...differences import Difference
-from ...drawing import Page, band, plots
-from ...store import Store
+from ...kept.store import Store
+from ...reports import answers, cells, curves, effects, every_value, order, parts, report
+from ...reports.answers import Figure
+from ...reports.drawing import Page, band, plots
+from ...statistics import differences, loops
 from . import published, rows
 from .rows import VARIABLES, label
 
@@ -41,7 +41,7 @@ def write(store: Store, summaries: list[dict], done: bool = True) -> None:
 
 def _behind(
     store: Store, summaries: list[dict], page: Page, latency: list[dict],
-    compared: list[Difference],
+    compared: list[differences.Difference],
 ) -> list[str]:  # fmt: skip
     """What stands behind the tables of all tests."""
     body = report.ways(summaries, lambda s: s["transport"] == "best_effort")

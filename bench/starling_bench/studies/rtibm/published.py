@@ -4,10 +4,10 @@ import tomllib
 from html import escape
 from pathlib import Path
 
-from ...cells import ms
-from ...differences import rti_of
-from ...parts import by_rti, text_table
-from ...sequences import SWITCHES
+from ...reports.cells import ms
+from ...reports.parts import by_rti, text_table
+from ...statistics.differences import rti_of
+from ...tsf.sequences import SWITCHES
 from .rows import doubt, latency, rate_doubt
 
 _SOURCE = tomllib.loads(Path(__file__).with_name("published.toml").read_text(encoding="utf-8"))

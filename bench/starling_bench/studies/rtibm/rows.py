@@ -4,11 +4,12 @@ from dataclasses import asdict
 
 import numpy as np
 
-from ... import loops, rates, results, stats
-from ...differences import RTIS, WHERE, Question, rti_in
-from ...sequences import SWITCHES
-from ...store import Store
+from ...kept import results
+from ...kept.store import Store
+from ...statistics import loops, rates, stats
+from ...statistics.differences import RTIS, WHERE, Question, rti_in
 from ...study import Columns
+from ...tsf.sequences import SWITCHES
 from ...variables import BETWEEN, ON, Variable, Variables, setting
 
 _TEXTS = ("sequence", "execution", "kind", "transport", "sender", "receiver")

@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from ...terminal import with_setup
+from ...reports.terminal import with_setup
 from .rows import VARIABLES, doubt, label, latency, rate, rate_doubt
 
 

@@ -1,0 +1,86 @@
+"""A federate by hand: a study's program in a process of its own, shown on terminal or web page."""
+
+import shutil
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from ..commands.commands import finite
+from ..commands.console import guarded
+from ..errors import USAGE, BenchError
+from ..machines.identity import Run
+from ..machines.rti import Rti, adapter_for
+from ..study import Study
+from . import live
+
+
+def command(study: Study, app: typer.Typer) -> None:
+    """Adds `live` to a study's commands."""
+    fom_ = Path(__file__).resolve().parents[2] / study.fom.removeprefix("bench/")
+
+    @app.command("live")
+    @guarded
+    def by_hand(
+        name: Annotated[str, typer.Option(help="Of this federate.")] = "federate",
+        station: Annotated[int, typer.Option(help="Its number.", min=1, max=10)] = 1,
+        federation: Annotated[str, typer.Option(help="Federation execution.")] = "live",
+        enter: Annotated[
+            Literal["either", "create", "join"],
+            typer.Option(help="Who comes first makes it; or it must be new, or there."),
+        ] = "either",
+        size: Annotated[int, typer.Option("--bytes", help="Of the record.", min=16)] = 1024,
+        hz: Annotated[
+            float, typer.Option(help="Rate of the record.", min=0.01, callback=finite)
+        ] = 10.0,
+        best_effort: Annotated[bool, typer.Option(help="Not reliable.")] = False,
+        normal: Annotated[bool, typer.Option(help="No real-time priority.")] = False,
+        show: Annotated[Literal["terminal", "web", "none"], typer.Option()] = "terminal",
+        budget_ms: Annotated[
+            float | None, typer.Option(help="A line; the period.", callback=finite)
+        ] = None,
+        out: Annotated[
+            Path | None, typer.Option(help="Directory of the log; none: no log.")
+        ] = None,
+        adapter: Annotated[str, typer.Option(help="starling, generic, tcp, udp ...")] = "starling",
+        connect: Annotated[str, typer.Option(help="localSettingsDesignator.")] = "",
+        rti_root: Annotated[Path | None, typer.Option(help="Install tree of the RTI.")] = None,
+        program: Annotated[str, typer.Option(f"--{study.program}")] = study.program,
+        fom: Annotated[Path, typer.Option(help="The FOM.")] = fom_,
+        attach: Annotated[int, typer.Option(help="Process of an interface that runs.")] = 0,
+    ) -> int:
+        """Takes part by hand: start, resign, logging; delivery times as they come."""
+        found = shutil.which(program)
+        if not found:
+            raise BenchError("STL-RUN-002", f"there is no program '{program}'", "",
+                             f"build it or give --{study.program} PATH", USAGE)  # fmt: skip
+        words = [found, "--lines", "--every-ms", "100" if show == "web" else "200"]
+        me = Run()
+        try:
+            rti = Rti(adapter=adapter, local_settings=connect)
+            prepared = adapter_for(rti, "--adapter").prepare(
+                rti, rti_root.resolve() if rti_root else None, me, program=found
+            )
+            if attach:
+                words += ["--attach", str(attach)]
+            else:
+                words += ["--live", "--name", name, "--station", str(station), "--federation",
+                          federation, "--enter", enter, "--bytes", str(size), "--hz", str(hz),
+                          "--fom", str(fom), "--adapter", prepared.endpoint]  # fmt: skip
+                words += ["--local-settings", connect] if connect else []
+                words += ["--await"] if show != "none" else []
+                words += ["--best-effort"] if best_effort else []
+                words += ["--normal"] if normal else []
+            if out:
+                out.mkdir(parents=True, exist_ok=True)
+                words += ["--out", str(out), "--elements"]
+            env = {k: v for k, v in prepared.env.items() if k == "LD_LIBRARY_PATH"}
+            reader = live.Reader(words, env)
+            budget = budget_ms or 1000 / hz
+            if show == "terminal":
+                return live.terminal(reader, budget)
+            if show == "web":
+                return live.web(reader, budget, typer.echo)
+            return live.headless(reader)
+        finally:
+            me.end()

@@ -1,0 +1,1 @@
+"""Runs: federates are started, led from test to test, and ended."""

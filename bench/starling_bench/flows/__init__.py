@@ -1,0 +1,1 @@
+"""Flows of updates from publishers to subscribers: what came, and what follows from that."""

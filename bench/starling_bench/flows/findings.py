@@ -1,0 +1,107 @@
+"""What sets of flows say, each of one topology, carrier and kind of sites: of themselves, and of
+each other. Of every statement it is told how many configurations it is not computed from.
+"""
+
+from dataclasses import replace
+from itertools import combinations
+from operator import itemgetter
+
+from ..statistics import findings
+from ..statistics.findings import Finding
+from .points import THEORY_MIN, judged, plain
+
+Sets = dict[tuple[str, str, str], list[dict]]  # of all points, by topology, carrier, kind of sites
+
+
+def sets(found: list[dict]) -> Sets:
+    """Points by what has one."""
+    of: Sets = {}
+    for p in found:
+        of.setdefault((p["topology"], p["carrier"], p["profile"]), []).append(p)
+    return of
+
+
+def name(p: dict) -> str:
+    """Of a point, where its carrier and sites are known."""
+    return f"{p['topology']} {p['configuration']}"
+
+
+def meets(p: dict) -> bool:
+    """Theory."""
+    return p["of_theory"] >= THEORY_MIN
+
+
+def told(found: list[Finding], every: list[dict]) -> list[Finding]:
+    """With what was left out: who reads "in all" must see of how many."""
+    out = sum(not judged(p) for p in every)
+    why = f"{out} of {len(every)} not judged: limited by the machine, or beyond the link"
+    return [replace(f, numbers="; ".join(filter(None, (f.numbers, why)))) if out else f
+            for f in found]  # fmt: skip
+
+
+def busy(every: list[dict]) -> list[Finding]:
+    """Where a CPU is full and sockets meet theory all the same, the machine is no excuse."""
+    statement = "throughput meets theory where a CPU is full and sockets meet it"
+    at = [
+        p for p in every if p["busy"] and not (p["missed"] or p["alone"] or p["over"] or plain(p))
+    ]
+    return [findings.every(statement, at, meets, name)] if at else []
+
+
+def bundled(key: tuple[str, str, str], of: Sets) -> list[Finding]:
+    """That bundling makes updates come at once, more by rate. Whoever takes several when it wakes
+    up has them at once, too: so beside the same unbundled."""
+    statement = "bundling: updates come at once, more by rate, beside unbundled"
+    mine = [p for p in of[key] if p["bundling"] and p["together"] and judged(p)]
+    if not any(p["bundling"] for p in of[key]):
+        return []
+    topology, carrier, profile = key
+    without = of.get((topology, carrier.replace(" bundled", " unbundled"), profile), [])
+    beside = {p["configuration"]: p["together"] for p in without
+              if not p["bundling"] and p["together"] and judged(p)}  # fmt: skip
+    if not beside:
+        return [Finding(statement, "can't be said: none ran unbundled beside it")]
+    both = [p for p in mine if p["configuration"] in beside]
+    return [
+        findings.grows(
+            statement, both, lambda p: p["rate"] * p["entities"] / 100,
+            lambda p: p["together"] / beside[p["configuration"]],
+            itemgetter("payload", "transport"), "times as many per 100 Hz",
+        )
+    ]  # fmt: skip
+
+
+def between(of: Sets, margin: float) -> list[tuple[str, Finding]]:
+    """What two sets say of each other: subscribers, sites, adapters. Intervals are as wide as their
+    number wants it, so that all of them hold together (Bonferroni)."""
+    return _between(of, margin, max(1, len(_between(of, margin, 1))))
+
+
+def _between(every: Sets, margin: float, of: int) -> list[tuple[str, Finding]]:
+    said = []
+    values = lambda points, key: {p["configuration"]: p[key] or 0 for p in points}  # noqa: E731
+    good = {key: list(filter(judged, points)) for key, points in every.items()}
+    for (a, mine), (b, others) in combinations(good.items(), 2):
+        differing = [n for n in range(3) if a[n] != b[n]]
+        where = ", ".join(x for n, x in enumerate(a) if n not in differing)
+        if differing == [1]:
+            for key, what in (("p50_ms", "median latency"), ("sd_ms", "jitter"),
+                              ("of_theory", "throughput")):  # fmt: skip
+                f = findings.compared(what, a[1], b[1], values(mine, key), values(others, key), of)
+                said.append((where, f))
+        elif differing == [2] and {a[2][:3], b[2][:3]} == {"lan", "wan"}:
+            lan, wan = (b, a) if a[2].startswith("wan") else (a, b)
+            # Who loses on the WAN what sockets lose there, too, does not behave as on the LAN.
+            carried = [[p for p in every[x] if not (p["busy"] or p["over"])] for x in (wan, lan)]
+            for key in ("of_theory", "reliability"):
+                statement = f"WAN behaves as LAN ({wan[2]} beside {lan[2]}): {key}"
+                one, other = (values(points, key) for points in carried)
+                found = findings.alike(statement.replace("_", " "), one, other, margin, of)
+                said.append((where, found))
+        elif differing == [0] and {a[0], b[0]} == {"1-1", "1-N"}:
+            one, many = (mine, others) if a[0] == "1-1" else (others, mine)
+            for key, what in (("p50_ms", "latency"), ("sender_cpu", "a publisher's CPU")):
+                f = findings.compared(f"growth of {what} with subscribers", "four", "one",
+                                      values(many, key), values(one, key), of)  # fmt: skip
+                said.append((where, f))
+    return said

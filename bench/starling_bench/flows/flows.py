@@ -1,0 +1,140 @@
+"""Flows: what of a publisher's updates came to a subscriber, in a sample of a test whose fields
+are entities, rate, payload, transport, seconds, updates, conflate, lag_s, topology.
+"""
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from ..errors import BenchError
+from ..kept.store import Store
+from ..study import COUNT_MAX, Columns
+from . import updates
+
+_TEXTS = ("sequence", "execution", "topology", "transport", "sender", "receiver", "scheduling")
+_FIGURES = (
+    "rate", "theory_mbps", "mbps", "reliability", "took_s", "send_s", "mean_ms", "sd_ms", "min_ms",
+    *updates.SHARES, "max_ms", "together", "cpu_busy", "sender_cpu", "receiver_cpu", "wake_p50_us",
+    "wake_sd_us", "wake_max_us", "others_cpu", "lag_s",
+)  # fmt: skip
+_NAMES = (
+    "sequence", "execution", "test", "topology", "configuration", "entities", "rate", "payload",
+    "transport", "conflate", "lag_s", "pair", "publisher", "sender", "receiver", "sample", "sent",
+    "received", "lost", "conflated", "duplicates", "reordered", "late", "wrong", "unsent",
+    "late_sends", "unrecorded", "fragments", "tired", "theory_mbps", "mbps", "reliability",
+    "took_s", "send_s", "mean_ms", "sd_ms", "min_ms", *updates.SHARES, "max_ms", "together",
+    "cpu_busy", "sender_cpu", "receiver_cpu", "wake_p50_us", "wake_sd_us", "wake_max_us",
+    "scheduling", "others_cpu",
+)  # fmt: skip
+COLUMNS = Columns(_NAMES, frozenset(_TEXTS), frozenset(_FIGURES))
+
+# Of a test's fields those that a sample could tell otherwise.
+ASKED = ("topology", "configuration", "entities", "rate", "payload", "transport", "seconds",
+         "updates", "conflate", "lag_s")  # fmt: skip
+POSSIBLE = dict.fromkeys(
+    ("sent", "received", "duplicates", "reordered", "late", "wrong", "unsent", "late_sends",
+     "unrecorded", "fragments", "tired"), (1, COUNT_MAX),
+) | dict.fromkeys(("took_s", "send_s"), (1e-9, 1e8))  # fmt: skip
+
+
+def row(store: Store, sequence: str, execution: str, setting: dict, event: dict) -> dict:
+    """A flow as the master told it, with its percentiles; `setting`: the test's fields."""
+    found = {**setting, **event, "sequence": sequence, "execution": execution}
+    if found["configuration"] is None:
+        found["configuration"] = -1
+    found["conflate"] = int(setting["conflate"])
+    try:
+        missing = found["sent"] - found["received"]
+        found["conflated"] = _overwritten(found, missing) if found["conflate"] else 0
+        found["lost"] = missing - found["conflated"]
+        if min(missing, found["lost"]) < 0 or found["wrong"]:
+            raise BenchError(
+                "STL-RUN-007", f"sample {found['sample']} of test {found['test']}: "
+                f"{found['sent']} sent, {found['received']} received, {found['wrong']} of them "
+                "as nobody sent them", do="the middleware or the federate is wrong: read the logs",
+            )  # fmt: skip
+        each = setting["updates"] or max(1, int(found["rate"] * found["seconds"] + 0.5))
+        lasts = each / found["rate"]
+        found["theory_mbps"] = (
+            None
+            if setting["updates"]
+            else found["entities"] * found["rate"] * found["payload"] * 8e-6
+        )
+        # What the first was late does not count, nor that a subscriber looks only so often.
+        late_s = max(found["min_ns"] * 1e-9, found["lag_s"])
+        found["mbps"] = (
+            found["received"] * found["payload"] * 8e-6 / max(lasts, found["took_s"] - late_s)
+            if found["theory_mbps"] is not None else None
+        )  # fmt: skip
+        found["reliability"] = found["received"] / found["sent"] if found["sent"] else None
+        came = found["received"] > 0
+        for name in ("mean", "sd", "min", "max"):
+            found[f"{name}_ms"] = found.pop(f"{name}_ns") / 1e6 if came else None
+        found |= figures(store, found)
+    except KeyError as e:
+        raise BenchError("STL-RUN-007", f"the master sent a sample without {e}") from None
+    if unknown := [c for c in COLUMNS.names if c not in found]:
+        raise BenchError("STL-RUN-007", f"the master sent a sample without {unknown[0]}")
+    return found
+
+
+def _overwritten(found: dict, missing: int) -> int:
+    """Of a flow's updates that did not come those that newer ones replaced: as the RTI counted
+    them, or all but those that the middleware calls lost. Where neither says anything all are lost.
+    Both are counted for all flows of a subscriber together: each has its share of the whole."""
+    every, before = found["missing_of_all"], found["missing_before"]
+    if (replaced := found.get("replaced")) is None:
+        if found["lost_on_the_way"] is None:
+            return 0
+        replaced = every - found["lost_on_the_way"]
+    replaced = max(0, min(replaced, every))
+    return replaced * (before + missing) // every - replaced * before // every if every > 0 else 0
+
+
+def figures(store: Store, found: dict) -> dict:
+    """What of a row follows from what was logged of every update."""
+    directory = store.directory / found["sequence"] / found["execution"]
+    path = updates.path_of(directory, found["test"], found["sample"], found["receiver"])
+    updates.pack(path)
+    gap_s = 1 / (found["rate"] * found["entities"])
+    more = {"together": updates.together(path, found["publisher"], gap_s)}
+    return updates.figures(path, found["publisher"]) | more
+
+
+def summarize(of: list[dict]) -> dict:
+    """One test and flow over its samples: means, and sums of counts."""
+    out = dict(of[0])
+    counts = ("sent", "received", "lost", "conflated", "duplicates", "reordered", "late", "wrong",
+              "unsent", "late_sends", "unrecorded", "fragments", "tired")  # fmt: skip
+    for name in counts:
+        # Earlier versions kept fewer columns.
+        out[name] = sum(r[name] or 0 for r in of)
+    for name in (n for n in _FIGURES if n not in ("rate", "lag_s")):
+        values = [r[name] for r in of if r[name] is not None]
+        out[name] = sum(values) / len(values) if values else None
+    out["samples"] = len(of)
+    return out
+
+
+def show(console: Console, summaries: list[dict]) -> None:
+    """A table for the terminal: each sequence and delivery."""
+    table = Table(title="By topology and what carried it", title_justify="left",
+                  box=box.SIMPLE_HEAD)  # fmt: skip
+    for head in ("sequence", "delivery", "flows", "sent", "received", "reliability",
+                 "of theory", "median of means"):  # fmt: skip
+        table.add_column(head, justify="left" if head in ("sequence", "delivery") else "right")
+    groups: dict[tuple[str, str], list[dict]] = {}
+    for s in summaries:
+        groups.setdefault((s["sequence"], s["transport"]), []).append(s)
+    for (sequence, transport), found in groups.items():
+        sent, received = (sum(s[k] for s in found) for k in ("sent", "received"))
+        theory = sum(s["theory_mbps"] or 0 for s in found)
+        mbps = sum(s["mbps"] or 0 for s in found)
+        means = sorted(s["mean_ms"] for s in found if s["mean_ms"] is not None)
+        table.add_row(
+            sequence, transport.replace("_", " "), str(len(found)), f"{sent:,}",
+            f"{received:,}", f"{received / sent:.3%}" if sent else "-",
+            f"{mbps / theory:.1%}" if theory else "-",
+            f"{means[len(means) // 2]:.3f} ms" if means else "-",
+        )  # fmt: skip
+    console.print(table)

@@ -1,0 +1,167 @@
+"""What a report of flows says beside its figures: who cut what is too long for a link, how old what
+lagging subscribers read is, how updates are bundled, and how exactly the host wakes up.
+"""
+
+import tomllib
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+from ..machines.network import Host
+from ..machines.sites import LOCAL, OWN, PROFILES, mtu
+from ..reports.cells import ms
+from ..reports.drawing import Page, legend, plots, plt, style
+from ..reports.parts import text_table
+from .points import Mark, place
+
+_HEADERS = 28  # of IPv4 and UDP
+_AGE = "STARLING_BUNDLE_AGE_US"
+_NAMED_MAX = 12
+
+
+def fragments(found: list[dict]) -> list[str]:
+    """Who cuts payloads that are longer than a packet: counted at the senders' hosts."""
+    found = [p for p in found if p["profile"] != OWN]  # of others nobody knows the room
+    if not found:
+        return []
+    lines = {}
+    for p in sorted(found, key=lambda p: (p["profile"], p["carrier"], p["transport"])):
+        room = mtu(p["profile"])
+        if p["payload"] + _HEADERS <= room:
+            continue
+        if p["fragments_each"] > 0.5:
+            who = f"IP of the sender's host: {p['fragments_each']:.3g} fragments an update"
+        else:
+            who = f"not IP: what carries it ({p['way'] or 'not told'})"
+        key = (p["profile"], f"{room}", p["carrier"], p["transport"].replace("_", " "),
+               f"{p['payload']}")  # fmt: skip
+        lines.setdefault(key, who)
+    said = "Every payload fits into a packet." if not lines else ""
+    head = ("sites", "MTU", "carrier", "delivery", "payload", "who cuts it")
+    table = [text_table(head, [(*key, who) for key, who in lines.items()])] if lines else []
+    return ["<h2>Who fragments</h2>", f"<p>{said or 'By the counters of IP (FragCreates).'}</p>",
+            *table]  # fmt: skip
+
+
+def ages(found: list[dict]) -> list[str]:
+    """How old data are when a subscriber that lags reads them, beside how much of them it reads."""
+    lines = [
+        (p["topology"], p["carrier"], p["profile"], str(p["configuration"]),
+         p["transport"].replace("_", " "), "yes" if p["conflate"] else "no", f"{p['lag_s']:g}",
+         f"{p['reliability'] or 0:.4f}", str(p["lost"]), str(p["conflated"]), ms(p["p50_ms"]),
+         ms(p["p99_ms"]))
+        for p in sorted(found, key=lambda p: (p["topology"], p["profile"], p["configuration"]))
+        if p["lag_s"] or p["conflate"]
+    ]  # fmt: skip
+    head = ("topology", "carrier", "sites", "configuration", "delivery", "overwriting",
+            "looks each s", "reliability", "lost", "overwritten", "age p50 ms",
+            "age p99 ms")  # fmt: skip
+    return ["<h2>Age beside reliability</h2>", text_table(head, lines)] if lines else []
+
+
+def _age_ms(text: str) -> float | None:
+    """That a bundle of Starling waits, as a test sequence file says."""
+    rtis = tomllib.loads(text).get("rti", [])
+    ages = [rti["env"][_AGE] for rti in rtis if _AGE in rti.get("env", {})]
+    return float(ages[0]) / 1000 if ages else None
+
+
+def bundles(page: Page, found: list[dict]) -> list[str]:
+    """How many updates came at once, by how many were sent in a second, where one bundles."""
+    carriers = list(dict.fromkeys(p["carrier"] for p in found if p["bundling"]))
+    alone = [c.replace(" bundled", " unbundled") for c in carriers]
+    shown = [*carriers, *(c for c in alone if c not in carriers)]
+    lines = {c: [p for p in found if p["carrier"] == c and p["together"]] for c in shown}
+    lines = {c: points for c, points in lines.items() if points}
+    if not carriers or not lines:
+        return []
+    figure, axes = plt.subplots()
+    rates = sorted({p["rate"] * p["entities"] for points in lines.values() for p in points})
+    if age_ms := _age_ms(page.store.run["tsf_text"]):
+        fine = np.geomspace(rates[0], rates[-1], 400)
+        steps = np.floor(fine * age_ms / 1e3) + 1
+        axes.step(fine, steps, where="post", color="#888", lw=0.8, label=f"in {age_ms:g} ms")
+    for index, (carrier, points) in enumerate(lines.items()):
+        look = style(index)
+        axes.plot([p["rate"] * p["entities"] for p in points], [p["together"] for p in points],
+                  ls="", ms=4, label=carrier, **look)  # fmt: skip
+    axes.set(xscale="log", yscale="log", xlabel="updates per publisher, Hz",
+             ylabel="updates that came at once, mean",
+             title="Bundling by rate")  # fmt: skip
+    legend(axes, len(lines) + 1)
+    caption = ("Updates come at once where they are less than half of the time apart that is "
+               "between two of them when they are sent. Grey: as many as are sent while a bundle "
+               "waits; it leaves earlier when it is full.")  # fmt: skip
+    return ["<h2>Bundling</h2>", plots([page.figure(figure, caption)])]
+
+
+def wake_ups(found: list[dict]) -> list[str]:
+    """How late the host itself wakes who sleeps, by scheduling: the floor of what can be said."""
+    groups: dict[tuple, list[dict]] = {}
+    for p in found:
+        groups.setdefault((p["profile"], p["carrier"], p["scheduling"]), []).append(p)
+    mean = lambda of, key: float(np.mean([p[key] for p in of if p[key] is not None] or [0]))  # noqa: E731
+    lines = [
+        (profile, carrier, scheduling, str(len(of)),
+         *(f"{mean(of, key):.1f}" for key in ("wake_p50_us", "wake_sd_us")),
+         f"{max(p['wake_max_us'] or 0 for p in of):,.0f}",
+         *(ms(mean(of, key)) for key in ("p50_ms", "sd_ms")))
+        for (profile, carrier, scheduling), of in sorted(groups.items())
+    ]  # fmt: skip
+    head = ("sites", "carrier", "scheduling", "configurations", "wake-up p50 us", "sd us", "max us",
+            "latency p50 ms", "jitter ms")  # fmt: skip
+    refused = any("not allowed" in p["scheduling"] for p in found)
+    notice = ["<p class=\"note\">Real-time scheduling was asked for and is not allowed here: those "
+              "configurations ran with normal scheduling.</p>"] if refused else []  # fmt: skip
+    return [
+        "<h2>Scheduling, and the host's own wake-ups</h2>",
+        "<p>Before each configuration a thread slept 50 times for a millisecond: how late it woke "
+        "is the floor under every latency and jitter here (grey in figures 4 to 7 and 9). "
+        "Real-time beside normal scheduling is among the findings where both ran.</p>",
+        *notice, text_table(head, lines),
+    ]  # fmt: skip
+
+
+def notices(found: list[dict], summaries: list[dict], marks: Sequence[Mark]) -> list[str]:
+    """What a reader must know before any figure; first what the study marks."""
+    said = [f"{mark.notice}: {where}." for mark in marks if (where := mark.of(found))]
+    marked = [f'<p class="note">{escape(what)}</p>' for what in said]
+    return [*marked, *unheld(found), *alone(found), *emulated(summaries)]
+
+
+def alone(found: list[dict]) -> list[str]:
+    """Where nothing shows what the machine itself could carry."""
+    if not (many := sum(p["alone"] for p in found)):
+        return []
+    what = (
+        f"No plain sockets ran beside {many} of {len(found)} configurations: whether the machine "
+        "or a link holds these back is told by the CPUs' work and the link's rate alone."
+    )
+    return [f'<p class="note">{escape(what)}</p>']
+
+
+def unheld(found: list[dict]) -> list[str]:
+    """Whose publishers did not send at their rate what they were to send."""
+    where = [f"{p['topology']} {p['carrier']}, {p['profile']}, {p['configuration']}"
+             for p in found if p["unheld"]]  # fmt: skip
+    if not where:
+        return []
+    more = f" and {len(where) - _NAMED_MAX} more" if len(where) > _NAMED_MAX else ""
+    what = f"Publishers did not hold their rate in {'; '.join(where[:_NAMED_MAX])}{more}"
+    return [f'<p class="note">{escape(what)}. What they did send is drawn grey.</p>']
+
+
+def emulated(summaries: list[dict]) -> list[str]:
+    """What sites are, where they are made by this machine."""
+    kinds = dict.fromkeys(place(s)[2] for s in summaries)
+    made = {kind: Host(name=kind, **PROFILES[kind]) for kind in kinds if kind in PROFILES}
+    said = [f"{kind}: {host.words() or 'as fast as it gets'}" for kind, host in made.items()
+            if kind != LOCAL]  # fmt: skip
+    if not said:
+        return []
+    what = (
+        "Sites are emulated: network namespaces of this machine, which share its CPUs and its "
+        f"clock; the server of an RTI is at the first. {'; '.join(said)}."
+    )
+    return [f'<p class="note">{escape(what)}</p>']

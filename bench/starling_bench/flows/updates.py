@@ -1,0 +1,188 @@
+"""Updates as they came, one by one: raw as a subscriber logged them, then as Parquet; analysed out
+of core.
+
+flow_testN_SAMPLE_NAME.raw is what subscriber NAME heard in a sample, written while it came by a
+thread of its own; when the sample is over it becomes flow_testN_SAMPLE_NAME.parquet.
+"""
+
+import contextlib
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import cannot
+from ..kept import damage
+from ..outside import open_file
+
+RAW = np.dtype([("sent_ns", "<u8"), ("latency_ns", "<i8"), ("sequence", "<u4"), ("entity", "<u2"),
+                ("publisher", "u1"), ("first", "u1")])  # fmt: skip
+# So many are in memory at a time.
+CHUNK = 1 << 20
+SHARES = {"p50_ms": 0.5, "p90_ms": 0.9, "p99_ms": 0.99, "p999_ms": 0.999}
+# Of more than so many the latencies are counted in classes, each wider by this factor than its
+# lower end.
+EXACT_MAX = 4_000_000
+WIDTH = 2 ** (1 / 64)
+
+
+def path_of(directory: Path, test: int, sample: int, receiver: str) -> Path:
+    """Where what came is kept."""
+    return directory / f"flow_test{test}_{sample}_{receiver}.parquet"
+
+
+def schema():
+    """The columns of what is kept."""
+    import pyarrow
+
+    return pyarrow.schema(
+        [("sent_ns", pyarrow.uint64()), ("latency_ns", pyarrow.int64()),
+         ("sequence", pyarrow.uint32()), ("entity", pyarrow.uint16()),
+         ("publisher", pyarrow.uint8()), ("first", pyarrow.bool_())]
+    )  # fmt: skip
+
+
+@contextlib.contextmanager
+def writing(path: Path):
+    """Hands out what writes arrays of RAW to a file that is there only when it is whole."""
+    import pyarrow
+    import pyarrow.parquet as parquet
+
+    fresh = path.with_suffix(".tmp")
+    columns = schema()
+    packed = ["sent_ns", "latency_ns", "sequence"]
+    with parquet.ParquetWriter(
+        fresh, columns, compression="zstd", use_dictionary=["publisher", "entity"],
+        column_encoding={name: "DELTA_BINARY_PACKED" for name in packed},
+    ) as writer:  # fmt: skip
+
+        def put(found: np.ndarray) -> None:
+            arrays = [pyarrow.array(found[name]) for name in columns.names[:-1]]
+            arrays.append(pyarrow.array(found["first"].astype(bool)))
+            writer.write_table(pyarrow.table(arrays, schema=columns))
+
+        yield put
+    fresh.replace(path)
+
+
+def pack(path: Path) -> None:
+    """What was logged becomes a table; the log is gone then. Half a record that a killed
+    subscriber left is cut off."""
+    raw = path.with_suffix(".raw")
+    if not raw.exists():
+        return
+    try:
+        count = raw.stat().st_size // RAW.itemsize
+        with writing(path) as put, raw.open("rb") as file:
+            for begin in range(0, count, CHUNK):
+                put(np.fromfile(file, dtype=RAW, count=min(CHUNK, count - begin)))
+        raw.unlink()
+    except OSError as e:
+        raise cannot("write results", e, path) from None
+
+
+def least(share: float) -> int:
+    """So many values are needed for a percentile: ten are expected beyond it. Every value has
+    something to say of the median."""
+    return 1 if share <= 0.5 else round(10 / (1 - share))
+
+
+@contextlib.contextmanager
+def _reading(path: Path):
+    """A file of updates; BenchError if it is none, or can't be read."""
+    try:
+        with damage.reading(path, "updates"):
+            open_file(path).close()  # a pipe would be waited for
+            yield
+    except OSError as e:
+        raise cannot("read updates", e, path) from None
+
+
+def figures(path: Path, publisher: int) -> dict[str, float | None]:
+    """Percentiles of a publisher's latencies, in ms; None where nothing came, or too little."""
+    import polars
+
+    if not path.exists():
+        return dict.fromkeys(SHARES)
+    with _reading(path):
+        found = _exactly(path, path.stat().st_mtime_ns)
+        if found is not None:
+            return found.get(publisher, dict.fromkeys(SHARES))
+        mine = (polars.col("publisher") == publisher) & polars.col("first")
+        return percentiles(classes([path], mine))
+
+
+@lru_cache(maxsize=64)
+def _exactly(path: Path, stamp: int) -> dict[int, dict[str, float]] | None:
+    """Those of all publishers, as a file is read for each of them; None: it is too large."""
+    import polars
+
+    scan = polars.scan_parquet(path)
+    if scan.select(polars.len()).collect(engine="streaming").item() > EXACT_MAX:
+        return None
+    at = polars.col("latency_ns")
+    enough = {n: polars.len() >= least(s) for n, s in SHARES.items()}
+    asked = [polars.when(enough[n]).then(at.quantile(s, "higher") / 1e6).alias(n)
+             for n, s in SHARES.items()]  # fmt: skip
+    found = scan.filter(polars.col("first")).group_by("publisher").agg(asked).collect()
+    return {row.pop("publisher"): row for row in found.to_dicts()}
+
+
+def together(path: Path, publisher: int, gap_s: float) -> float | None:
+    """How many of a publisher's updates came at once, on average, where it sent one each `gap_s`;
+    None: nothing came, or too much to look at each."""
+    import polars
+
+    if not path.exists():
+        return None
+    scan = polars.scan_parquet(path).filter(
+        (polars.col("publisher") == publisher) & polars.col("first")
+    )
+    came = polars.col("sent_ns").cast(polars.Int64) + polars.col("latency_ns")
+    apart = came.diff() >= gap_s * 5e8  # they stand in the order in which they came
+    with _reading(path):
+        found = scan.select(polars.len().alias("all"), apart.sum().alias("apart")).collect()
+    every, groups = found.row(0)
+    return every / (groups + 1) if 0 < every <= EXACT_MAX else None
+
+
+def classes(paths: Iterable[Path], which=None):
+    """Latencies counted in classes, of any number of files: what stays in memory does not grow
+    with their size. Columns: latency_class, count."""
+    import polars
+
+    scan = polars.scan_parquet([str(p) for p in paths])
+    if which is not None:
+        scan = scan.filter(which)
+    at = polars.col("latency_ns").clip(lower_bound=1).log(WIDTH).floor().cast(polars.Int32)
+    grouped = scan.group_by(at.alias("latency_class")).agg(polars.len().alias("count"))
+    return grouped.collect(engine="streaming").sort("latency_class")
+
+
+def percentiles(counted) -> dict[str, float | None]:
+    """In ms, from counts by class: no value is wrong by more than its class is wide (1.1 %)."""
+    counts = counted["count"].to_numpy().cumsum()
+    if len(counts) == 0:
+        return dict.fromkeys(SHARES)
+    ends = WIDTH ** (counted["latency_class"].to_numpy() + 1.0) / 1e6
+    return {
+        name: float(ends[np.searchsorted(counts, share * counts[-1])])
+        if counts[-1] >= least(share)
+        else None
+        for name, share in SHARES.items()
+    }
+
+
+def totals(paths: Iterable[Path]) -> dict[str, float]:
+    """Of all that came: how many, how many of them again, mean, least and most, in ms."""
+    import polars
+
+    latency = polars.col("latency_ns").filter(polars.col("first"))
+    scan = polars.scan_parquet([str(p) for p in paths])
+    found = scan.select(
+        polars.len().alias("updates"), (~polars.col("first")).sum().alias("again"),
+        (latency.mean() / 1e6).alias("mean_ms"), (latency.min() / 1e6).alias("min_ms"),
+        (latency.max() / 1e6).alias("max_ms"),
+    )  # fmt: skip
+    return found.collect(engine="streaming").row(0, named=True)

@@ -1,0 +1,48 @@
+"""Files of raw values that are not as they were written: told as one message, which leaves a test
+out of a report, and by `resume` has it measured anew.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import BenchError
+from ..outside import line_of, open_file
+
+DAMAGED = "STL-OUT-007"
+_WHY_MAX = 500  # characters of what a library says
+
+
+def damaged(what: str, path: Path) -> BenchError:
+    do = "take it from a copy of the run, or `resume` the run, which measures its test anew"
+    return BenchError(DAMAGED, what, str(path), do)
+
+
+@contextlib.contextmanager
+def reading(path: Path, of: str) -> Iterator[None]:
+    """Whatever a library has against a table of these becomes that message; what the system has
+    against it stays an OSError."""
+    try:
+        yield
+    except BaseException as e:
+        # A panic of a library in Rust is no Exception.
+        of_library = isinstance(e, Exception) or type(e).__name__ == "PanicException"
+        if not of_library or isinstance(e, BenchError) or getattr(e, "errno", None):
+            raise
+        why = line_of(str(e))[:_WHY_MAX].rstrip(".")
+        raise damaged(f"this is no table of {of}: {why}", path) from None
+
+
+def table(path: Path, schema, of: str):
+    """A table (pyarrow's) of these, with a value in every place."""
+    import pyarrow.parquet as parquet  # it takes a while to load, and most commands need none
+
+    # By its name it could not be one that is no UTF-8.
+    with reading(path, of), open_file(path) as file:
+        # In this thread alone: one of Arrow's may still hold the file when it has been read, and
+        # ends the process if it lets go of it while that exits.
+        found = parquet.ParquetFile(file, pre_buffer=False).read(use_threads=False)
+        found = found.select(schema.names).cast(schema)
+    if lacking := [name for name in found.column_names if found[name].null_count]:
+        raise damaged(f"this is no table of {of}: a value of '{lacking[0]}' is missing", path)
+    return found

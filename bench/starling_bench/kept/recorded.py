@@ -1,0 +1,113 @@
+"""What run.json must be like to be read, whoever wrote it."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ..errors import USAGE, BenchError
+from ..fields import SCALE_MAX
+
+# Also the name of a folder, which is below the run's.
+_Name = Annotated[str, Field(pattern=r"^[^/\x00]+$")]
+_Number = Annotated[str, Field(pattern=r"^[0-9]{1,9}$")]
+
+
+class _Lax(BaseModel):
+    """What a later version or a study adds is left as it is."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+
+class _Test(_Lax):
+    samples: Annotated[int, Field(ge=0)] = 0
+    pairs: Annotated[int, Field(ge=1)] | None = None
+    mode_tolerance_ms: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.005
+    instances: int = 0
+    outstanding_max: int = 0
+    tick_min_s: float = 0
+    tick_max_s: float = 0
+
+
+class _Way(_Lax):
+    by: str
+    reliable: bool
+
+
+class _Pairs(_Way):
+    sender: str
+    receiver: str
+
+
+class _Manager(_Lax):
+    samples: Annotated[int, Field(ge=1)]
+    cpu_s: float
+    most_s: float
+
+
+class _Clock(_Lax):
+    step_ns: float = 0
+    reading_ns: float = 0
+
+
+class _Execution(_Lax):
+    sequence: _Name
+    execution: _Name
+    rti: str
+    state: str
+    message: str
+    problems: dict[_Number, str]
+    tests: dict[_Number, _Test] = {}
+    pairs: int = 1
+    round_of: str = ""
+    sequence_of: str = ""
+    adapter: str = ""
+    cpus: str = ""
+    hosts: str = ""
+    bundling: bool = True
+    way: _Way | None = None
+    ways: dict[_Number, list[_Pairs]] = {}
+    libraries: dict[str, str] = {}
+    clock: _Clock | None = None
+    found: dict[str, dict] = {}
+
+
+class _Run(_Lax):
+    study: str = ""
+    started: str
+    machine: dict
+    executions: list[_Execution]
+    notes: list[str] = []
+    commit: str = "unknown"
+    tsf_text: str = ""
+    file: Annotated[str, Field(pattern=r"^[^\x00]*$")] = ""
+    scale: Annotated[float, Field(gt=0, le=SCALE_MAX)] = 1.0
+    rti_root: str | None = None
+    manager: _Manager | None = None
+    found: dict | None = None
+
+
+def check(run: object, path: Path, program: str) -> None:
+    """BenchError if it is no run's, of a study whose federates are of this program; what may be
+    missing is there afterwards."""
+    try:
+        _Run.model_validate(run)
+        why = ""
+        if any(e[k] in (".", "..") for e in run["executions"] for k in ("sequence", "execution")):
+            why = "a name that is none"
+        if not isinstance(run.get(program), str | None):
+            why = f"{program}: it is no text"
+    except ValidationError as e:
+        first = e.errors()[0]
+        why = f"{'.'.join(map(str, first['loc'])) or 'all of it'}: {first['msg']}"
+    if why:
+        raise BenchError(
+            "STL-OUT-008", f"this is not as a run is recorded: {why}", str(path),
+            "take it from a copy of the run, or run again", USAGE,
+        )  # fmt: skip
+    for name, value in (("notes", []), ("file", ""), ("scale", 1.0)):
+        run.setdefault(name, value)
+    for execution in run["executions"]:
+        execution.setdefault("pairs", 1)
+        for test in execution.setdefault("tests", {}).values():
+            test.setdefault("samples", 0)

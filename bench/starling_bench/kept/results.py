@@ -1,0 +1,121 @@
+"""The rows of a run's table of results: what may be in one, and how they are read."""
+
+import csv
+import math
+from numbers import Integral, Real
+from pathlib import Path
+
+from ..errors import USAGE, BenchError
+from ..outside import read_text
+from ..study import Columns, Study
+
+_TEXT_MAX = 1000  # characters
+
+
+def fault(row: dict, study: Study) -> str:
+    """What can't be in a row, in words; "": nothing."""
+    for name in study.columns.names:
+        value = row.get(name)
+        if name in study.columns.texts:
+            ok = isinstance(value, str) and value.isprintable() and len(value) <= _TEXT_MAX
+        elif value is None:
+            ok = True
+        elif name in study.columns.figures:
+            ok = _is(Real, value) and math.isfinite(value)
+        else:
+            ok = _is(Integral, value) and abs(value) < 1 << 64
+        if not ok:
+            return f"{name} is {value!r:.50}"
+    return ""
+
+
+def check_counts(row: dict, columns: Columns) -> dict:
+    """The row; BenchError if one of what was counted and measured lacks something or can't be."""
+    if missing := [c for c in columns.names if c not in row]:
+        raise BenchError("STL-RUN-007", f"the master sent a sample without {missing[0]}")
+    title = f"sample {row['sample']} of test {row['test']}"
+    if below := [c for c in columns.names if isinstance(row[c], int | float) and row[c] < 0]:
+        what = f"{title}: {below[0]} is {row[below[0]]}"
+        raise BenchError("STL-RUN-007", what, do="read the logs of its federates")
+    return check_sum(row)
+
+
+def check_sum(row: dict) -> dict:
+    """The row; BenchError if what was sent is not what came and what was lost."""
+    sent, received, lost = (row.get(key) for key in ("sent", "received", "lost"))
+    if None not in (sent, received, lost) and sent != received + lost:
+        raise BenchError(
+            "STL-RUN-007",
+            f"sample {row.get('sample')} of test {row.get('test')}: {sent} sent is not {received} "
+            f"received + {lost} lost",
+            do="the RTI delivered what nobody sent, its federates are wrong, or somebody altered "
+            "the table: read the logs",
+        )  # fmt: skip
+    return row
+
+
+def _is(kind: type, value: object) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def read(path: Path, study: Study) -> list[dict | None]:
+    """The rows of results.csv, None for a line that is none, or was there before; BenchError if
+    that is no table of this study's."""
+    table = csv.DictReader([])
+    try:
+        # A killed manager may leave half a line.
+        text = read_text(path).rpartition("\n")[0] if path.exists() else ""
+        table = csv.DictReader(text.splitlines())
+        names = table.fieldnames
+        if names and names[0] != study.columns.names[0]:
+            raise ValueError(f"its first line does not begin with {study.columns.names[0]}")
+        # An earlier version may have had fewer columns, a later one more.
+        missing = [c for c in study.columns.names if c not in (names or study.columns.names)]
+        if missing and (strange := [n for n in names if n not in study.columns.names]):
+            raise ValueError(f"it has a column '{strange[0]:.30}', and none '{missing[0]}'")
+        if path.exists() and not names:
+            raise ValueError("not even its first line is whole")
+        rows, known = [], set()
+        for given in table:
+            row = typed(given, study)
+            if row and (key := tuple(row.values())) in known:
+                row = None
+            elif row:
+                known.add(key)
+                _check(row, study.columns)
+            rows.append(row)
+    except (csv.Error, ArithmeticError, OSError, ValueError) as e:
+        why = getattr(e, "strerror", None) or e
+        raise BenchError(
+            "STL-OUT-008", f"this is no table of results: {why}", f"{path}:{table.line_num or 1}",
+            "take it from a copy of the run, or run again", USAGE,
+        ) from None  # fmt: skip
+    return rows
+
+
+def _check(row: dict, columns: Columns) -> None:
+    """ValueError if a figure or count can't be."""
+    for name in columns.names:
+        if name in columns.texts or (value := row[name]) is None:
+            continue
+        if not math.isfinite(value):
+            raise ValueError("it has a figure that is not finite")
+        if value < 0 and not columns.signed:
+            raise ValueError(f"{name} is {value}")
+
+
+def typed(row: dict, study: Study) -> dict | None:
+    """A row of a table with numbers for numbers; None for one that is not whole."""
+    try:
+        # A run of an earlier version may lack a column.
+        return {c: _value(row[c], c, study) if c in row else None for c in study.columns.names}
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _value(text: str, column: str, study: Study) -> str | float | int | None:
+    if column in study.columns.texts:
+        return text
+    if column in study.columns.figures:
+        return float(text) if text else None
+    return int(text)

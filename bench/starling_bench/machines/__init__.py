@@ -1,0 +1,1 @@
+"""Where and on what federates run: hosts, networks between them, the RTI."""

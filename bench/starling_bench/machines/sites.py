@@ -1,0 +1,77 @@
+"""Sites by profile: what links them, in a word. A profile is the fields of a [[host]]."""
+
+from pathlib import Path
+
+from ..errors import USAGE, BenchError
+from . import tunnels
+
+LOCAL = "local"  # no sites: all on this host
+OWN = "own"  # whatever hosts a file of somebody's own has: of these no profile tells anything
+PROFILES: dict[str, dict[str, object]] = {
+    LOCAL: {},
+    "unlimited": {},
+    "lan": {"rate_mbit": 100},
+    "lan-9000": {"rate_mbit": 100, "mtu": 9000},
+    "wan": {"rate_mbit": 10, "delay_ms": 20, "jitter_ms": 2, "loss": 0.001},
+    "gre": {"rate_mbit": 100, "tunnel": "gre"},
+    "vxlan": {"rate_mbit": 100, "tunnel": "vxlan"},
+    "wireguard": {"rate_mbit": 100, "tunnel": "wireguard"},
+    "wireguard-vxlan": {"rate_mbit": 100, "tunnel": "wireguard-vxlan"},
+    "wan-gre": {"rate_mbit": 10, "delay_ms": 20, "jitter_ms": 2, "loss": 0.001, "tunnel": "gre"},
+    "wan-wireguard": {
+        "rate_mbit": 10, "delay_ms": 20, "jitter_ms": 2, "loss": 0.001, "tunnel": "wireguard",
+    },
+}  # fmt: skip
+SITES_MAX = 20
+_LOOPBACK, _ETHERNET = 65_536, 1500
+# Ethernet, IPv4 and TCP with its time stamps: no way has more of each packet, but for tunnels.
+_LINK, _HEADERS = 14, 20 + 32
+
+
+def mtu(profile: str) -> int:
+    """Of the way between two hosts of these sites."""
+    if profile == LOCAL:
+        return _LOOPBACK
+    fields = PROFILES.get(profile, {})
+    return int(fields.get("mtu", _ETHERNET)) - tunnels.OVERHEAD.get(fields.get("tunnel", ""), 0)
+
+
+def wire_bytes(profile: str, payload: int) -> int:
+    """That an update with so much payload takes on a link: in packets of its own."""
+    room = mtu(profile) - _HEADERS
+    packets = -(-payload // room) or 1
+    around = _LINK + _HEADERS + tunnels.OVERHEAD.get(PROFILES.get(profile, {}).get("tunnel", ""), 0)
+    return payload + packets * around
+
+
+def hosts(profile: str, count: int) -> str:
+    """So many [[host]] tables, "lan-1" and so on, in TOML; none for "local"."""
+    if profile not in PROFILES:
+        raise BenchError(
+            "STL-SIT-001", f"there are no sites '{profile}'", "--sites",
+            f"known: {', '.join(PROFILES)}", USAGE,
+        )  # fmt: skip
+    if profile == LOCAL:
+        return ""
+    fields = "".join(
+        f'{key} = "{value}"\n' if isinstance(value, str) else f"{key} = {value}\n"
+        for key, value in PROFILES[profile].items()
+    )
+    return "".join(f'[[host]]\nname = "{profile}-{n}"\n{fields}\n' for n in range(1, count + 1))
+
+
+def host(profile: str, number: int) -> str:
+    """The name of the nth."""
+    return "localhost" if profile == LOCAL else f"{profile}-{number}"
+
+
+def usable(profiles: list[str], program: str) -> tuple[list[str], list[str]]:
+    """Those that this machine can make, and a notice for those that it can't."""
+    kinds = {p: PROFILES[p].get("tunnel") for p in profiles}
+    why = {p: tunnels.lacking(kind, Path(program)) for p, kind in kinds.items()}
+    skipped = [f"{p}: {said}" for p, said in why.items() if said]
+    notes = [f"{len(skipped)} kinds of sites skipped: {'; '.join(skipped)}"] if skipped else []
+    found = [p for p in profiles if not why[p]]
+    if not found:
+        raise BenchError("STL-SIT-002", notes[0], "--sites", "take others", USAGE)
+    return found, notes

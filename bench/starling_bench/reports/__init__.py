@@ -1,0 +1,1 @@
+"""The report: its parts, its answers and its figures."""

@@ -1,0 +1,1 @@
+"""Series of times of messages one way, and the clocks that they were read from."""

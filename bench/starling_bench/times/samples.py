@@ -1,0 +1,163 @@
+"""What came, message by message: raw as it was logged, then as a table.
+
+samples_testN_NAME.raw is what federate NAME heard, as its user interface wrote it while it came;
+once the test is over it becomes samples_testN_NAME.parquet. pings_testN_NAME.raw and
+facts_testN_NAME.json are what it pinged and counted.
+"""
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ..errors import BenchError, cannot
+from ..kept import damage
+from ..outside import read_json, read_text
+
+RAW = np.dtype([("arrived", "<u8"), ("delivery", "<i8"), ("count", "<u4"), ("sender", "<u2"),
+                ("test", "<u2")])  # fmt: skip
+PING = np.dtype([("to", "<u4"), ("size", "<u4"), *((n, "<u8") for n in
+                 ("sent", "there", "back", "came"))])  # fmt: skip
+_OF = "what was heard"
+
+
+class _Wakes(BaseModel):
+    turns: int
+    late: int
+    missed: int
+    max_ns: int
+    lateness: list[tuple[int, int]]
+
+
+class _Facts(BaseModel):
+    """What is read of a federate's facts."""
+
+    model_config = ConfigDict(strict=True)
+    station: int
+    scheduling: str
+    deadlines: _Wakes
+    floor: _Wakes
+    thread_s: float
+    notice: str = ""
+    jumped_ns: float = 0
+    boot: str = ""
+    discipline: list[str] = []
+
+
+def _path(directory: Path, what: str, test: int, name: str, kind: str) -> Path:
+    return directory / f"{what}_test{test}_{name}.{kind}"
+
+
+def pack(directory: Path, test: int, name: str) -> None:
+    """What was logged, as a table; the log is gone then."""
+    import pyarrow
+    import pyarrow.parquet as parquet
+
+    raw = _path(directory, "samples", test, name, "raw")
+    if not raw.exists():
+        return
+    whole = raw.with_suffix(".parquet")
+    fresh = whole.with_suffix(".tmp")
+    try:
+        found = np.fromfile(raw, dtype=RAW)  # a killed reader may leave half of one: it is cut off
+        columns = [found["sender"].astype("u1"), found["count"], found["arrived"],
+                   found["delivery"]]  # fmt: skip
+        # What the log took while the test ran is said with the table.
+        about = {"log_bytes": str(raw.stat().st_size)}
+        schema = _schema().with_metadata(about)
+        encodings = {name: "DELTA_BINARY_PACKED" for name in schema.names[1:]}
+        parquet.write_table(
+            pyarrow.table(columns, schema=schema), fresh,
+            compression="zstd", use_dictionary=["sender"], column_encoding=encodings,
+        )  # fmt: skip
+        fresh.replace(whole)
+        raw.unlink()
+    except OSError as e:
+        raise cannot("write results", e, whole) from None
+
+
+def _schema():
+    import pyarrow
+
+    return pyarrow.schema(
+        [("sender", pyarrow.uint8()), ("count", pyarrow.uint32()),
+         ("arrived_ns", pyarrow.uint64()), ("delivery_ns", pyarrow.int64())]
+    )  # fmt: skip
+
+
+def log_bytes(directory: Path, test: int, name: str) -> int:
+    """How large a federate's files of a test were on disk while it ran: samples, echoes, facts."""
+    import pyarrow.parquet as parquet
+
+    pack(directory, test, name)
+    path = _path(directory, "samples", test, name, "parquet")
+    try:
+        with damage.reading(path, _OF):
+            about = parquet.read_schema(path).metadata if path.exists() else None
+        others = [_path(directory, "pings", test, name, "raw"),
+                  _path(directory, "facts", test, name, "json")]  # fmt: skip
+        sizes = [other.stat().st_size for other in others if other.exists()]
+    except OSError as e:
+        raise cannot("read samples", e, path) from None
+    return int((about or {}).get(b"log_bytes", 0)) + sum(sizes)
+
+
+@lru_cache(maxsize=4)
+def _table(path: Path, stamp: int) -> dict[str, np.ndarray]:
+    found = damage.table(path, _schema(), _OF)
+    return {name: found[name].to_numpy() for name in found.column_names}
+
+
+def heard(directory: Path, test: int, receiver: str, sender: int) -> dict[str, np.ndarray]:
+    """What came of one sender, in order of arrival: count, arrived_ns, delivery_ns."""
+    pack(directory, test, receiver)
+    path = _path(directory, "samples", test, receiver, "parquet")
+    try:
+        all_ = _table(path, path.stat().st_mtime_ns)
+    except FileNotFoundError:
+        return {n: np.empty(0, dtype="i8") for n in ("count", "arrived_ns", "delivery_ns")}
+    except OSError as e:
+        raise cannot("read samples", e, path) from None
+    mine = all_["sender"] == sender
+    return {name: all_[name][mine].astype("i8") for name in ("count", "arrived_ns", "delivery_ns")}
+
+
+def facts(directory: Path, test: int, name: str) -> dict:
+    """What a federate counted."""
+    path = _path(directory, "facts", test, name, "json")
+    what = f"what federate '{name}' counted can't be read: "
+    try:
+        found = read_json(read_text(path))
+        if not isinstance(found, dict):
+            raise ValueError("these are no facts")
+        _Facts.model_validate(found)
+        return found
+    except OSError as e:
+        do = "read the federates' logs there"
+        raise BenchError("STL-SMP-001", what + (e.strerror or str(e)), str(path), do) from None
+    except ValidationError as e:
+        first = e.errors()[0]
+        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise damage.damaged(what + why, path) from None
+    except ValueError as e:
+        raise damage.damaged(what + str(e), path) from None
+
+
+def scheduling(asked: str, *facts: dict) -> str:
+    """What was in force of it, by the facts of all whom it concerns."""
+    if asked != "realtime" or all(f["scheduling"].startswith("SCHED_FIFO") for f in facts):
+        return asked
+    return "normal (real-time not allowed)"
+
+
+def pings(directory: Path, test: int, name: str) -> np.ndarray:
+    """The echoes that a federate heard; none if nobody was pinged."""
+    path = _path(directory, "pings", test, name, "raw")
+    return np.fromfile(path, dtype=PING) if path.exists() else np.empty(0, dtype=PING)
+
+
+def elements_missed(summaries: list[dict]) -> int:
+    """How many elements readers missed: each says so of all at once, beside every flow to it."""
+    at = ("sequence", "execution", "test", "receiver")
+    return sum({tuple(s[k] for k in at): s["elements_missed"] for s in summaries}.values())

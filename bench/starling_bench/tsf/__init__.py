@@ -1,0 +1,1 @@
+"""Test sequence files: read, written, judged, and what they come to."""

@@ -1,0 +1,152 @@
+"""Test sequence files that a study writes itself: parts of their text."""
+
+import json
+import shutil
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import USAGE, BenchError, cannot
+from ..kept.store import must_be_empty
+from ..machines import sites
+from ..machines.topologies import Topology
+
+
+@dataclass
+class Wanted:
+    """What a command was asked for."""
+
+    program: str
+    adapters: list[str]
+    topologies: list[str]
+    numbers: list[int]
+    profiles: list[str]
+    seconds: float = 1.0
+    seed: int = 0
+    samples: int = 1
+    rti_root: Path | None = None
+    tables: str = ""  # further [[rti]] tables, as they stand in a file of the user's
+    notes: list[str] = field(default_factory=list)  # that a reader must know
+    more: dict[str, object] = field(default_factory=dict)  # fields of every test
+    bundle_ms: float = 5.0  # that an RTI's bundle waits for more, where it bundles
+
+
+# Members of DDS find each other, on the first of these interfaces that is there.
+_ALONE = {"dds": ("lo", "tun0,eth0")}
+_GATEWAY_PORT = 15165  # where those of the other side meet, on the gateway's host
+
+
+class Hybrid(Topology):
+    """Publishers on one adapter, subscribers on another, and a gateway between them, which leads
+    both. An RTI, if there is one, is where the plan's RTI is: `main`; the other side is `away`."""
+
+    def __init__(
+        self, of: Topology, program: str, publish: str, subscribe: str, rtis: set[str],
+        profile: str = sites.LOCAL,
+    ) -> None:  # fmt: skip
+        super().__init__(of.name, of.publishers, of.subscribers, of.shared)
+        theirs = "pub" if publish not in rtis else "sub"
+        main, away = (subscribe, publish) if theirs == "pub" else (publish, subscribe)
+        at = f"{{host:{sites.host(profile, 1)}}}:{_GATEWAY_PORT}"
+        here, elsewhere = _ALONE.get(away, ("unix:meet", at))
+        side = f"{away},{here if profile == sites.LOCAL else elsewhere}"
+        object.__setattr__(self, "main", main)
+        commands = {"gateway": [program, "--bridge", side]}
+        commands |= {
+            name: [program, "--instead", side]
+            for name, _ in super().federates()
+            if name.startswith(theirs)
+        }
+        object.__setattr__(self, "commands", commands)
+
+    def federates(self) -> list[tuple[str, int]]:
+        return [*super().federates(), ("gateway", 1)]
+
+    @property
+    def master(self) -> str:
+        return "gateway"
+
+
+def program(name: str, option: str, do: str) -> str:
+    """Its whole path; BenchError if there is none."""
+    if found := shutil.which(name):
+        return str(Path(found).resolve())
+    raise BenchError("STL-RUN-002", f"there is no program '{name}'", option, do, USAGE)
+
+
+def table(head: str, values: dict) -> str:
+    """One table of TOML."""
+    lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+    return f"{head}\n" + "\n".join(lines) + "\n"
+
+
+def sequence(name: str, common: dict, topology: Topology, profile: str, tests: str) -> str:
+    """A sequence over a topology between sites; `tests` are tables of one execution."""
+    federates = topology.federates()
+    head = {"name": name, "master": topology.master, **common}
+    if profile != sites.LOCAL:
+        head["rtiexec_host"] = sites.host(profile, 1)
+    parts = [table("[[sequence]]", head)]
+    commands = getattr(topology, "commands", {})
+    for n, number in federates:
+        fields = {"name": n, "host": sites.host(profile, number)}
+        fields |= {"command": commands[n]} if n in commands else {}
+        parts.append(table("[[sequence.federate]]", fields))
+    parts += [table("[[sequence.pair]]", {"sender": p, "receiver": s}) for p, s in topology.pairs()]
+    return "\n".join([*parts, table("[[sequence.execution]]", {"name": "all"}), tests])
+
+
+def switched(text: str, option: str) -> bool | list[bool]:
+    """The values of a field that is "on", "off" or "both"."""
+    values: dict[str, bool | list[bool]] = {"on": True, "off": False, "both": [False, True]}
+    return values[listed(text.replace(",", " "), list(values), option)[0]]
+
+
+def switches(**given: str) -> dict[str, object]:
+    """Fields of every test, by the options that switch them."""
+    named = {key: f"--{key.replace('_', '-')}" for key in given}
+    return {key: switched(text, named[key]) for key, text in given.items()}
+
+
+def text_of(file: Path | None, option: str) -> str:
+    """A file of [[rti]] tables as it stands there; "": none was given."""
+    try:
+        return file.read_text(encoding="utf-8") if file else ""
+    except (OSError, ValueError) as e:
+        what = f"{file} can't be read: {getattr(e, 'strerror', None) or e}"
+        raise BenchError("STL-TSF-002", what, option, "see bench/README.md", USAGE) from None
+
+
+def names(tables: str, option: str) -> list[str]:
+    """Of the RTIs in a file of [[rti]] tables."""
+    try:
+        return [rti["name"] for rti in tomllib.loads(tables).get("rti", [])]
+    except (tomllib.TOMLDecodeError, KeyError, TypeError) as e:
+        what = f"no file of [[rti]] tables: {e}"
+        raise BenchError("STL-TSF-002", what, option, "see bench/README.md", USAGE) from None
+
+
+def listed(text: str, known: list[str], option: str) -> list[str]:
+    """Names with commas between them; BenchError for one that is not known."""
+    found = [part.strip() for part in text.split(",") if part.strip()]
+    for name in found:
+        if name not in known:
+            raise BenchError(
+                "STL-TSF-004", f"'{name}' is not known", option, f"known: {', '.join(known)}", USAGE
+            )
+    if not found:
+        do = f"name one or more of {', '.join(known)}"
+        raise BenchError("STL-TSF-004", "nothing is named", option, do, USAGE)
+    return found
+
+
+def beside(out: Path, suffix: str) -> Path:
+    """Where the plan stands that a command makes of its options; BenchError if there are results
+    already, as that beside them is theirs."""
+    out = out.resolve()
+    try:
+        if out.is_dir():
+            must_be_empty(out)
+    except OSError as e:
+        raise cannot("write results", e, out) from None
+    return out.with_name(out.name + suffix)

@@ -1,0 +1,36 @@
+"""Test sequence files as plain tables, for who makes one of another."""
+
+import json
+import tomllib
+from pathlib import Path
+
+from ..errors import USAGE, BenchError, cannot
+
+
+def read(path: Path) -> dict:
+    """A file's tables; BenchError if it has none."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as e:
+        what = f"the file can't be read: {getattr(e, 'strerror', None) or e}"
+        raise BenchError("STL-TSF-020", what, str(path), "", USAGE) from None
+
+
+def write(path: Path, tables: dict) -> None:
+    """A file of these."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{k} = {toml(v)}\n" for k, v in tables.items()), encoding="utf-8")
+    except OSError as e:
+        raise cannot("write the test sequence file", e, path) from None
+
+
+def toml(value: object) -> str:
+    """A value as TOML has it."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(k)} = {toml(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",\n ".join(map(toml, value)) + "]"
+    if isinstance(value, float):
+        return repr(value)
+    return json.dumps(value, ensure_ascii=False)

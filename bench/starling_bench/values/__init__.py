@@ -1,0 +1,1 @@
+"""Values for any class of a FOM, and what layouts of the same data cost."""
