@@ -421,12 +421,9 @@ readme-check:
 	@scripts/readme-check
 
 campaign:
-	cargo run --release --locked -p starling-sim --example campaign -- 0 $(SEEDS) 300
-	cargo run --release --locked -p starling-sim --example campaign -- 0 $(SEEDS) 300 ddm
-	cargo run --release --locked -p starling-sim --example campaign -- 0 $(SEEDS) 300 time
-	cargo run --release --locked -p starling-sim --example campaign -- 0 $(SEEDS) 300 saves
-	cargo run --release --locked -p starling-sim --example campaign -- 0 $(SEEDS) 300 managed
-	cargo run --release --locked -p starling-sim --example campaign -- 0 $(SEEDS) 100 acts
+	for what in 300 "300 conflated" "300 ddm" "300 time" "300 saves" "300 managed" "100 acts"; do \
+	    cargo run --release --locked -p starling-sim --example campaign -- 0 $(SEEDS) $$what || exit 1; \
+	done
 
 # kill -9 while a save is written, SAVES_KILLS times: the save before is there, or the new one, whole. Prints how far
 # the saves had come, and fails if a stage was hit in less than one kill of twenty.
