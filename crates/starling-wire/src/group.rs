@@ -237,9 +237,10 @@ impl GroupIn {
         let tell = !std::mem::replace(&mut self.told, true);
         self.came = true;
         if head.behind <= self.turn {
-            let frames = match self.grouped {
-                true => self.receive(datagram),
-                false => &[],
+            let frames = if self.grouped {
+                self.receive(datagram)
+            } else {
+                &[]
             };
             return (frames, tell);
         }
