@@ -277,7 +277,7 @@ def test_a_report_that_cannot_be_made_ends_no_run(tmp_path, monkeypatch):
 
 
 def test_what_shows_figures_elsewhere_is_not_asked_for():
-    code = "import starling_bench.charts, matplotlib; print(matplotlib.get_backend())"
+    code = "import starling_bench.reports.charts, matplotlib; print(matplotlib.get_backend())"
     env = os.environ | {"MPLBACKEND": "garbage"}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert (done.stdout.lower(), done.returncode) == ("agg\n", 0), done.stderr

@@ -79,7 +79,7 @@ def test_without_a_limit_to_wait_for_nothing_is_read():
 def measure(code: str) -> list[int]:
     """Runs code in a process that prints used and own ticks of what it does."""
     script = (
-        "import subprocess, sys\nfrom starling_bench import idle\nbefore = idle.read()\n"
+        "import subprocess, sys\nfrom starling_bench.machines import idle\nbefore = idle.read()\n"
         f"{code}\nafter = idle.read()\n"
         "print(after.used - before.used, after.own - before.own)\n"
     )
@@ -113,7 +113,7 @@ def test_what_a_stranger_uses_is_others():
     try:
         to, told = stranger.stdin.fileno(), stranger.stdout.fileno()
         script = (
-            "import os\nfrom starling_bench import idle\nbefore = idle.read()\n"
+            "import os\nfrom starling_bench.machines import idle\nbefore = idle.read()\n"
             f"os.write({to}, b'go\\n')\nos.read({told}, 5)\nafter = idle.read()\n"
             "print(after.used - before.used - (after.own - before.own))\n"
         )

@@ -647,7 +647,7 @@ def test_one_manager_at_a_time_conducts_a_directory(tmp_path):
     manager.communicate(timeout=LIMIT_S)
     out = tmp_path / "out"
     # It is at the idle wait, or before, for as long as it is stopped.
-    code = "from starling_bench import store, identity; from starling_bench.studies.rtibm import *"
+    code = "from starling_bench.kept import store; from starling_bench.studies.rtibm import *"
     code += "; import pathlib; s = store.Store.load(pathlib.Path('out'), STUDY, claim=True)"
     code += "; print('claimed', flush=True); input()"
     first = subprocess.Popen(

@@ -122,7 +122,7 @@ THREADS = """
 import os, sys
 from pathlib import Path
 import pyarrow.parquet
-from starling_bench import raw
+from starling_bench.kept import raw
 threads = lambda: len(os.listdir("/proc/self/task"))
 before = threads()
 assert len(raw.read(Path(sys.argv[1]))) == 5

@@ -129,8 +129,8 @@ def test_processes_of_another_pid_namespace_are_nobodys_orphans():
 def test_who_asks_with_a_dead_runs_id_is_no_orphan_nor_who_is_above_it():
     """A federate's environment may be tried by hand, in a shell."""
     env = dict(os.environ, BENCH_RUN_ID=f"{2**22}:1:{identity._namespace()}:x")
-    ask = "import os; from starling_bench import identity as i; o = dict(i.orphans()); print("
-    ask += "{os.getpid(), os.getppid()} & set(o))"
+    ask = "import os; from starling_bench.machines.identity import orphans; "
+    ask += "print({os.getpid(), os.getppid()} & set(dict(orphans())))"
     command = ["sh", "-c", '"$0" -c "$1"; true', sys.executable, ask]
     for _ in range(20):
         said = subprocess.run(command, env=env, stdout=subprocess.PIPE).stdout
