@@ -48,7 +48,8 @@ async def load(bench: runs.Scaled, seconds: float, rate: int, instances: int) ->
 async def delays(bench: runs.Scaled, seconds: float, queue: int, stop: bool) -> dict:
     """The worst of the others' percentiles, and of how many updates none was lost."""
     common = {"bytes": BYTES, "instances": 1, "values": 1, "classes": 0, "best": 0}
-    settings = {"limits.send_queue_bytes": str(queue)}
+    # Who is stopped for longer than rtiexec waits for a silent federate stays all the same.
+    settings = {"limits.send_queue_bytes": str(queue), "fault.paused": "keep"}
     async with system(bench, settings, bench.fom()) as it:
         receivers = [
             await it.start("consume", me, me=me, stamped=1, **common) for me in range(RECEIVERS)
