@@ -121,12 +121,10 @@ class Net:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        # A namespace's interfaces go some time after it: no name is taken twice.
-        me = 10 * os.getpid() + next(_NUMBERS) % 10
-        self.prefix, self.bridge = f"b{me}", f"b{me}br"
-        self.subnet = f"10.{78 + me // 250 % 100}.{me % 250}"
+        # A namespace's interfaces go some time after it: no number is taken twice.
+        number = 10 * os.getpid() + next(_NUMBERS) % 10
+        assert any(map(self._takes, range(number, number + 100))), "no bridge can be made"
         Path("/run/sshd").mkdir(exist_ok=True)  # sshd wants it
-        tool("ip", "link", "add", self.bridge, "type", "bridge")
         tool("ip", "addr", "add", f"{self.subnet}.254/24", "dev", self.bridge)
         tool("ip", "link", "set", self.bridge, "up")
         for name in ("host", "user"):
@@ -138,6 +136,17 @@ class Net:
         self.machines: list[Machine] = []
         for number, name in enumerate(("a", "b"), 1):
             self.machines.append(Machine(self, name, number))
+
+    def _takes(self, number: int) -> bool:
+        """Names and addresses by this number, if nobody has them, nor a killed run has left them."""
+        self.prefix, self.bridge = f"b{number}", f"b{number}br"
+        self.subnet = f"10.{78 + number // 250 % 100}.{number % 250}"
+        spaces = (Path("/run/netns") / f"{self.prefix}{name}" for name in "ab")
+        there = ["ip", "-4", "route", "show", f"{self.subnet}.0/24"]
+        if any(map(Path.exists, spaces)) or subprocess.check_output(there):
+            return False
+        bridge = ["ip", "link", "add", self.bridge, "type", "bridge"]
+        return subprocess.run(bridge, capture_output=True).returncode == 0
 
     def close(self) -> None:
         for machine in self.machines:

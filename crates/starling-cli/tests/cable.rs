@@ -4,6 +4,10 @@
 //! is set they fail.
 #![allow(clippy::print_stdout, reason = "no user sees it")]
 
+#[path = "numbers/namespaces.rs"]
+mod namespaces;
+
+use namespaces::Sites;
 use starling::{Callback, CallbackModel, FederateAmbassador, RtiAmbassador};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -15,7 +19,7 @@ use std::time::{Duration, Instant};
 const SETTINGS: &str = "fault.timeout_s=1;fault.heartbeat_s=0.2;connect.timeout_s=3600";
 /// How long to wait for what must come: then something is wrong, not slow.
 const PATIENCE: Duration = Duration::from_secs(60);
-const ADDRESS: &str = "10.77.0.1:15160";
+const ADDRESS: &str = "10.79.0.1:15160";
 /// The federate's name; one called Talker fills its link when it is told to.
 const NAME: &str = "CABLE_TEST_NAME";
 
@@ -79,89 +83,6 @@ fn federate() {
     }
 }
 
-/// Two namespaces with a cable between them; gone with it.
-struct Hosts {
-    names: [String; 2],
-    cable: String,
-}
-
-impl Hosts {
-    /// None, and said so, where there are no namespaces; but not where they are demanded.
-    fn new(test: &str) -> Option<Self> {
-        let hosts = Self::make(test);
-        let demanded = std::env::var_os("CI").is_some_and(|v| !v.is_empty());
-        assert!(
-            hosts.is_some() || !demanded,
-            "CI is set, but there are no network namespaces: they need root and iproute2"
-        );
-        if hosts.is_none() {
-            // Not hidden by the test harness, unlike the print macros.
-            let _ = writeln!(
-                std::io::stderr(),
-                "left out: network namespaces need root and iproute2"
-            );
-        }
-        hosts
-    }
-
-    fn make(test: &str) -> Option<Self> {
-        let id = format!("{}{test}", std::process::id());
-        let hosts = Hosts {
-            names: [format!("starling-{id}-a"), format!("starling-{id}-b")],
-            cable: format!("sa{id}"),
-        };
-        let [a, b] = &hosts.names;
-        let cable = [hosts.cable.clone(), format!("sb{id}")];
-        for (name, address, end) in [
-            (a, "10.77.0.1/24", &cable[0]),
-            (b, "10.77.0.2/24", &cable[1]),
-        ] {
-            if !ip(&format!("netns add {name}")) {
-                return None;
-            }
-            if end == &cable[0] {
-                let add = format!("-n {name} link add {end} type veth peer name {}", cable[1]);
-                if !ip(&add) {
-                    return None; // a container without rights or without the kernel's veth
-                }
-            } else {
-                assert!(ip(&format!("-n {a} link set {end} netns {name}")));
-            }
-            assert!(ip(&format!("-n {name} addr add {address} dev {end}")));
-            assert!(ip(&format!("-n {name} link set {end} up")));
-            assert!(ip(&format!("-n {name} link set lo up")));
-        }
-        Some(hosts)
-    }
-
-    fn cut(&self) {
-        let set = format!("-n {} link set {} down", self.names[0], self.cable);
-        assert!(ip(&set));
-    }
-
-    fn command(&self, host: usize, program: &str) -> Command {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.names[host], program]);
-        command
-    }
-}
-
-impl Drop for Hosts {
-    fn drop(&mut self) {
-        for name in &self.names {
-            ip(&format!("netns delete {name}"));
-        }
-    }
-}
-
-fn ip(arguments: &str) -> bool {
-    let done = Command::new("ip")
-        .args(arguments.split_whitespace())
-        .stderr(Stdio::null())
-        .status();
-    done.is_ok_and(|status| status.success())
-}
-
 struct Ended(Child);
 
 impl Drop for Ended {
@@ -215,10 +136,10 @@ impl Running {
         }
     }
 
-    fn rtiexec(hosts: &Hosts, run_dir: &Path, paused: &str) -> Self {
+    fn rtiexec(sites: &Sites, run_dir: &Path, paused: &str) -> Self {
         let rtiexec = Self::start(
-            hosts
-                .command(0, env!("CARGO_BIN_EXE_starling"))
+            sites.0[0]
+                .command(env!("CARGO_BIN_EXE_starling"))
                 .args(["rtiexec", "--listen", ADDRESS, "--run-dir"])
                 .arg(run_dir)
                 .env("STARLING_FAULT_TIMEOUT_S", "1")
@@ -231,11 +152,11 @@ impl Running {
     }
 
     /// A joined federate.
-    fn federate(hosts: &Hosts, host: usize, name: &str) -> Self {
+    fn federate(sites: &Sites, site: usize, name: &str) -> Self {
         let me = std::env::current_exe().unwrap();
         let federate = Self::start(
-            hosts
-                .command(host, me.to_str().unwrap())
+            sites.0[site]
+                .command(me)
                 .args(["--ignored", "--exact", "federate", "--nocapture"])
                 .env(NAME, name),
         );
@@ -276,12 +197,12 @@ impl Running {
 
 #[test]
 fn both_ends_notice_a_cut_cable() {
-    let Some(hosts) = Hosts::new("c") else { return };
+    let Some(sites) = Sites::new("c") else { return };
     let run_dir = tempfile::tempdir().unwrap();
-    let rtiexec = Running::rtiexec(&hosts, run_dir.path(), "keep");
-    let watcher = Running::federate(&hosts, 0, "Watcher");
-    let federate = Running::federate(&hosts, 1, "Remote");
-    hosts.cut();
+    let rtiexec = Running::rtiexec(&sites, run_dir.path(), "keep");
+    let watcher = Running::federate(&sites, 0, "Watcher");
+    let federate = Running::federate(&sites, 1, "Remote");
+    sites.cut();
     let lost = line_with(&federate.out, "lost");
     assert!(lost.contains("nor from its host"), "{lost}");
     let noticed = line_with(&rtiexec.log, "nothing came from it");
@@ -292,18 +213,18 @@ fn both_ends_notice_a_cut_cable() {
 
 #[test]
 fn a_stopped_federate_is_kept_while_its_host_answers_and_lost_with_its_cable() {
-    let Some(hosts) = Hosts::new("f") else { return };
+    let Some(sites) = Sites::new("f") else { return };
     let run_dir = tempfile::tempdir().unwrap();
-    let rtiexec = Running::rtiexec(&hosts, run_dir.path(), "keep");
-    let stopped = Running::federate(&hosts, 1, "Stopped");
-    let mut talker = Running::federate(&hosts, 0, "Talker");
+    let rtiexec = Running::rtiexec(&sites, run_dir.path(), "keep");
+    let stopped = Running::federate(&sites, 1, "Stopped");
+    let mut talker = Running::federate(&sites, 0, "Talker");
     stopped.signal("-STOP");
     talker.talk();
     line_with(&talker.out, "all said");
     let kept = line_with(&rtiexec.log, "is silent but kept");
     assert!(kept.contains("Stopped"), "{kept}");
     rtiexec.until_probing((&rtiexec.log, "cut off"));
-    hosts.cut();
+    sites.cut();
     let cut_off = line_with(&rtiexec.log, "cut off");
     assert!(cut_off.contains("Stopped"), "{cut_off}");
     assert!(cut_off.contains("nor from its host"), "{cut_off}");
@@ -311,10 +232,10 @@ fn a_stopped_federate_is_kept_while_its_host_answers_and_lost_with_its_cable() {
 
 #[test]
 fn a_stopped_rtiexec_is_not_given_up_while_its_host_answers() {
-    let Some(hosts) = Hosts::new("r") else { return };
+    let Some(sites) = Sites::new("r") else { return };
     let run_dir = tempfile::tempdir().unwrap();
-    let rtiexec = Running::rtiexec(&hosts, run_dir.path(), "keep");
-    let mut talker = Running::federate(&hosts, 1, "Talker");
+    let rtiexec = Running::rtiexec(&sites, run_dir.path(), "keep");
+    let mut talker = Running::federate(&sites, 1, "Talker");
     rtiexec.signal("-STOP");
     talker.talk();
     talker.until_probing((&talker.out, "lost"));

@@ -7,8 +7,8 @@
 
 mod numbers;
 
+use numbers::forwarder::Forwarder;
 use numbers::lossy::way;
-use numbers::sites::Forwarder;
 use numbers::{Federate, Rtiexec, all_go_on, descriptors, moments, until};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

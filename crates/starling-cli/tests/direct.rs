@@ -7,9 +7,9 @@
 
 mod numbers;
 
+use numbers::namespaces::{self, Namespace};
 use numbers::{Federate, Rtiexec, all_go_on, descriptors, until};
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 const DIRECT: &str = "direct tcp";
 const PORT: u16 = 15160;
@@ -26,9 +26,7 @@ fn federate() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Three hosts, of which each has a cable to each other one; gone with it.
-struct Hosts {
-    names: [String; 3],
-}
+struct Hosts([Namespace; 3]);
 
 /// The address of a host on the cable to another one.
 fn address(host: usize, other: usize) -> String {
@@ -43,69 +41,44 @@ fn address(host: usize, other: usize) -> String {
 impl Hosts {
     /// None, and said so, where there are no namespaces; but not where they are demanded.
     fn new(test: &str) -> Option<Self> {
-        let id = format!("{}{test}", std::process::id());
-        let names = [0, 1, 2].map(|host| format!("starling-{id}-{host}"));
-        let hosts = Hosts { names };
-        let made = hosts.make();
-        let demanded = std::env::var_os("CI").is_some_and(|v| !v.is_empty());
-        assert!(
-            made || !demanded,
-            "CI is set, but there are no network namespaces: they need root and iproute2"
-        );
-        if !made {
-            // Not hidden by the test harness, unlike the print macros.
-            let _ = writeln!(
-                std::io::stderr(),
-                "left out: network namespaces need root and iproute2"
-            );
-        }
-        made.then_some(hosts)
+        namespaces::made(|| Self::make(test))
     }
 
-    fn make(&self) -> bool {
-        if !self
-            .names
-            .iter()
-            .all(|name| ip(&format!("netns add {name}")))
-        {
-            return false;
-        }
-        for name in &self.names {
-            assert!(ip(&format!("-n {name} link set lo up")));
+    fn make(test: &str) -> Option<Self> {
+        let host = |number: usize| Namespace::new(&format!("{test}-{number}"));
+        let hosts = [host(0)?, host(1)?, host(2)?];
+        for host in &hosts {
+            assert!(host.ip("link set lo up"));
         }
         for (one, other) in [(0, 1), (0, 2), (1, 2)] {
-            let [a, b] = [one, other].map(|host| &self.names[host]);
-            let cable =
-                format!("link add to{other} netns {a} type veth peer name to{one} netns {b}");
-            if !ip(&cable) {
-                return false; // a container without the kernel's veth
+            let end = hosts[other].name();
+            let cable = format!("link add to{other} type veth peer name to{one} netns {end}");
+            if !hosts[one].ip(&cable) {
+                return None; // a container without the kernel's veth
             }
             for (host, peer) in [(one, other), (other, one)] {
-                let (name, own) = (&self.names[host], address(host, peer));
-                assert!(ip(&format!("-n {name} addr add {own}/24 dev to{peer}")));
-                assert!(ip(&format!("-n {name} link set to{peer} up")));
+                let own = address(host, peer);
+                assert!(hosts[host].ip(&format!("addr add {own}/24 dev to{peer}")));
+                assert!(hosts[host].ip(&format!("link set to{peer} up")));
             }
         }
         // What goes from the one to the address by which rtiexec knows the other takes their own cable.
         for (host, peer) in [(ONE, OTHER), (OTHER, ONE)] {
-            let (name, own) = (&self.names[host], address(host, BESIDE));
-            let to = address(peer, BESIDE);
-            let route = format!("-n {name} route add {to} dev to{peer} src {own}");
-            assert!(ip(&route));
+            let (own, to) = (address(host, BESIDE), address(peer, BESIDE));
+            assert!(hosts[host].ip(&format!("route add {to} dev to{peer} src {own}")));
         }
-        true
+        Some(Self(hosts))
     }
 
     fn by(&self, host: usize) -> [&str; 4] {
-        ["ip", "netns", "exec", &self.names[host]]
+        self.0[host].by()
     }
 
     /// Changes how both ends of the cable between the two federates' hosts send.
     fn queue(&self, what: &str) {
         for (host, peer) in [(ONE, OTHER), (OTHER, ONE)] {
-            let arguments = format!("-n {} qdisc {what}", self.names[host]);
-            let arguments = arguments.replace("CABLE", &format!("dev to{peer} root"));
-            assert!(run("tc", &arguments), "{arguments}");
+            let what = what.replace("CABLE", &format!("dev to{peer} root"));
+            assert!(self.0[host].tc(&format!("qdisc {what}")), "{what}");
         }
     }
 
@@ -147,26 +120,6 @@ impl Hosts {
     }
 }
 
-impl Drop for Hosts {
-    fn drop(&mut self) {
-        for name in &self.names {
-            ip(&format!("netns delete {name}"));
-        }
-    }
-}
-
-fn ip(arguments: &str) -> bool {
-    run("ip", arguments)
-}
-
-fn run(program: &str, arguments: &str) -> bool {
-    let done = Command::new(program)
-        .args(arguments.split_whitespace())
-        .stderr(Stdio::null())
-        .status();
-    done.is_ok_and(|status| status.success())
-}
-
 /// Data goes between two hosts both ways while their cable is cut, and comes again: by rtiexec, and by a link again.
 fn cut_while_data_flows(test: &str, cut: fn(&Hosts), mend: fn(&Hosts)) {
     let Some(hosts) = Hosts::new(test) else {
@@ -204,17 +157,14 @@ fn where_a_cable_swallows_all_nothing_is_lost() {
 #[test]
 fn where_a_cable_is_pulled_nothing_is_lost() {
     let pull = |hosts: &Hosts| {
-        let name = &hosts.names[ONE];
-        assert!(ip(&format!("-n {name} link set to{OTHER} down")));
+        assert!(hosts.0[ONE].ip(&format!("link set to{OTHER} down")));
     };
     let plug = |hosts: &Hosts| {
-        let name = &hosts.names[ONE];
-        assert!(ip(&format!("-n {name} link set to{OTHER} up")));
+        assert!(hosts.0[ONE].ip(&format!("link set to{OTHER} up")));
         // It went with the cable.
         let (to, own) = (address(OTHER, BESIDE), address(ONE, BESIDE));
-        assert!(ip(&format!(
-            "-n {name} route add {to} dev to{OTHER} src {own}"
-        )));
+        let route = format!("route add {to} dev to{OTHER} src {own}");
+        assert!(hosts.0[ONE].ip(&route));
     };
     cut_while_data_flows("p", pull, plug);
 }
@@ -243,8 +193,7 @@ fn links_go_by_ipv6_too() {
     let six = |host: usize| format!("fd00:78::{host}:{}", host + 1);
     let beside = |host: usize| format!("fd00:78::{host}:9");
     let ip6 = |host: usize, line: &str| {
-        let line = format!("-n {} -6 {line}", hosts.names[host]);
-        assert!(ip(&line), "{line}");
+        assert!(hosts.0[host].ip(&format!("-6 {line}")), "{line}");
     };
     for (host, peer) in [(ONE, OTHER), (OTHER, ONE)] {
         ip6(host, &format!("addr add {}/112 dev to0 nodad", six(host)));
@@ -323,11 +272,7 @@ fn where_packets_are_dropped_nothing_is_lost() {
     for _ in 0..10 {
         all_go_on(&[&one, &other]);
     }
-    let shown = Command::new("tc")
-        .args(["-n", &hosts.names[ONE], "-s", "qdisc", "show", "dev", "to2"])
-        .output()
-        .unwrap();
-    let shown = String::from_utf8(shown.stdout).unwrap();
+    let shown = hosts.0[ONE].queues("to2");
     let dropped = shown.split("dropped ").nth(1).unwrap();
     assert!(!dropped.starts_with("0,"), "{shown}");
 }
@@ -378,11 +323,7 @@ fn over_a_narrow_cable_more_gets_through_compressed() {
 /// What queues of the cable of a host to rtiexec's have sent and dropped: for Expedited Forwarding, for lower effort, and
 /// for all else.
 fn queued(hosts: &Hosts) -> [(u64, u64); 3] {
-    let shown = Command::new("tc")
-        .args(["-n", &hosts.names[ONE], "-s", "qdisc", "show", "dev", "to0"])
-        .output()
-        .unwrap();
-    let shown = String::from_utf8(shown.stdout).unwrap();
+    let shown = hosts.0[ONE].queues("to0");
     ["1:1", "1:2", "1:3"].map(|class| {
         let of = format!("parent {class} ");
         let queue = shown.split(&of).nth(1).expect(&shown);
@@ -420,8 +361,7 @@ fn each_kind_of_traffic_has_its_queue() {
             "filter add dev to0 parent 1: protocol ip u32 match ip tos 0xb8 0xfc flowid 1:1",
             "filter add dev to0 parent 1: protocol ip u32 match ip tos 0x20 0xfc flowid 1:2",
         ] {
-            let line = format!("-n {} {line}", hosts.names[ONE]);
-            assert!(run("tc", &line), "{line}");
+            assert!(hosts.0[ONE].tc(line), "{line}");
         }
         let rtiexec = hosts.rtiexec();
         let receiver = hosts.federate(&rtiexec, BESIDE, "receiver", "receiver");

@@ -7,8 +7,9 @@
 
 mod numbers;
 
+use numbers::forwarder::Forwarder;
 use numbers::lossy::{self, counter};
-use numbers::sites::{Forwarder, Sites, ip};
+use numbers::namespaces::Sites;
 use numbers::{Federate, Rtiexec, all_go_on, signal, until};
 use starling_wire::{
     Frame, Hello, OnTrunk, VERSION, Welcome, put_hello, put_welcome, read_on_trunk, split_frame,
@@ -480,7 +481,7 @@ fn when_the_cable_to_a_site_is_cut_its_federates_are_told_and_the_others_go_on()
     let mut there = ["far", "farther"]
         .map(|name| Federate::start_by(&sites.by(1), &rtiexec, "both", name, &to));
     all_go_on(&[&here[0], &here[1], &there[0], &there[1]]);
-    assert!(ip(&format!("-n {} link set cable down", sites.names[0])));
+    sites.cut();
     there.iter_mut().for_each(ended);
     let said = forwarder.last_words();
     assert!(said.contains("nor from its host"), "{said}");

@@ -8,10 +8,11 @@
 mod numbers;
 
 use numbers::capture::{Capture, Copies};
+use numbers::forwarder::Forwarder;
 use numbers::lossy::{self, Federate, counter};
-use numbers::sites::{Forwarder, Sites, ip};
+use numbers::namespaces::{Namespace, Sites};
 use numbers::{Rtiexec, until};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 const AT: &str = "10.79.0.1:15160";
 const DATAGRAMS: &str = "its forwarder's datagrams";
@@ -28,16 +29,8 @@ fn federate() -> Result<(), Box<dyn std::error::Error>> {
     lossy::federate()
 }
 
-fn tc(arguments: &str) {
-    let done = Command::new("tc")
-        .args(arguments.split_whitespace())
-        .stderr(Stdio::null())
-        .status();
-    assert!(done.is_ok_and(|status| status.success()), "{arguments}");
-}
-
 /// What a site puts on the cable is counted, datagrams apart, which are dropped there.
-fn count(site: &str) {
+fn count(site: &Namespace) {
     for line in [
         "qdisc add dev cable root handle 1: htb default 2",
         "class add dev cable parent 1: classid 1:1 htb rate 10gbit",
@@ -46,17 +39,13 @@ fn count(site: &str) {
         "qdisc add dev cable parent 1:2 pfifo limit 10000",
         "filter add dev cable parent 1: protocol ip u32 match ip protocol 17 0xff flowid 1:1",
     ] {
-        tc(&format!("-n {site} {line}"));
+        assert!(site.tc(line), "{line}");
     }
 }
 
 /// Bytes that a site has put on the cable: by datagrams, and else.
-fn counted(site: &str) -> [u64; 2] {
-    let shown = Command::new("tc")
-        .args(["-n", site, "-s", "qdisc", "show", "dev", "cable"])
-        .output()
-        .unwrap();
-    let shown = String::from_utf8(shown.stdout).unwrap();
+fn counted(site: &Namespace) -> [u64; 2] {
+    let shown = site.queues("cable");
     ["1:1", "1:2"].map(|class| {
         let queue = shown.split(&format!("parent {class} ")).nth(1).unwrap();
         let sent = queue.split("Sent ").nth(1).unwrap();
@@ -190,7 +179,7 @@ fn exactly_one_copy_of_a_message_crosses_the_cable_and_best_effort_ones_in_datag
             }
         }
         for from in [0, 2, 4] {
-            let capture = Capture::start(&sites.names[0]);
+            let capture = Capture::start(sites.0[0].name());
             let [.., first] = all[from].told("tell");
             // Little at a time: nothing is dropped.
             for _ in 0..SENT / 250 {
@@ -243,10 +232,8 @@ fn what_the_cable_drops_is_counted() {
     });
     for site in [0, 1] {
         both.rest();
-        let name = &sites.names[site];
-        tc(&format!(
-            "-n {name} qdisc add dev cable root tbf rate 20mbit burst 20kb limit 30kb"
-        ));
+        let narrow = "qdisc add dev cable root tbf rate 20mbit burst 20kb limit 30kb";
+        assert!(sites.0[site].tc(narrow));
         let Both {
             rtiexec,
             here,
@@ -284,7 +271,7 @@ fn what_the_cable_drops_is_counted() {
             assert_eq!(now.iter().sum::<u64>(), SENT);
             assert!(lost + on_its_way > 1000 && came > 100, "{now:?}");
         }
-        tc(&format!("-n {name} qdisc del dev cable root"));
+        assert!(sites.0[site].tc("qdisc del dev cable root"));
     }
     // Who resigns is not shown any more.
     let lost = lost_before(&both.rtiexec, "a");
@@ -307,7 +294,7 @@ fn where_there_are_no_datagrams_the_stream_is_taken() {
         (&stream[..], "its stream"),
     ] {
         let Some(sites) = Sites::new("s") else { return };
-        sites.names.iter().for_each(|site| count(site));
+        sites.0.iter().for_each(count);
         let mut both = Both::at(&sites, &["a"], variables);
         assert_eq!(by(&both.rtiexec, "a"), shown);
         let told = Command::new(env!("CARGO_BIN_EXE_starling"))
@@ -324,10 +311,10 @@ fn where_there_are_no_datagrams_the_stream_is_taken() {
                 _ => [&mut both.there[0], &mut both.here],
             };
             let before = other.told("tell")[0];
-            let crossed = counted(&sites.names[from])[1];
+            let crossed = counted(&sites.0[from])[1];
             one.told(&format!("send 0 {SENT}"));
             until("all of it comes", || other.told("tell")[0] == before + SENT);
-            let crossed = counted(&sites.names[from])[1] - crossed;
+            let crossed = counted(&sites.0[from])[1] - crossed;
             assert!(crossed > SENT * MESSAGE, "{crossed} from {from} to {to}");
         }
     }
@@ -368,5 +355,5 @@ fn who_comes_by_a_forwarder_that_dies_is_told_and_the_others_go_on() {
     });
     assert_eq!(by(rtiexec, "a"), DATAGRAMS);
     assert!(both.forwarder.child.try_wait().unwrap().is_none());
-    assert!(ip(&format!("-n {} link show cable", sites.names[1])));
+    assert!(sites.0[1].ip("link show cable"));
 }

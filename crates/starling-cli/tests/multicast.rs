@@ -9,9 +9,9 @@ mod numbers;
 
 use numbers::capture::Capture;
 use numbers::lossy::{self, Federate, counter, way};
+use numbers::namespaces::{self, Namespace};
 use numbers::{Rtiexec, until};
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 const PORT: u16 = 15160;
 /// Of rtiexec.
@@ -33,58 +33,44 @@ fn federate() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Hosts on a bridge; gone with it.
 struct Hosts {
-    names: [String; 4],
-    switch: String,
+    hosts: [Namespace; 4],
+    switch: Namespace,
 }
 
 impl Hosts {
     /// None, and said so, where there are no namespaces; but not where they are demanded.
     fn new(test: &str) -> Option<Self> {
-        let id = format!("{}{test}", std::process::id());
-        let hosts = Hosts {
-            names: [0, 1, 2, 3].map(|host| format!("starling-m{id}-{host}")),
-            switch: format!("starling-m{id}-s"),
-        };
-        let made = hosts.make();
-        let demanded = std::env::var_os("CI").is_some_and(|v| !v.is_empty());
-        assert!(
-            made || !demanded,
-            "CI is set, but there are no network namespaces: they need root and iproute2"
-        );
-        if !made {
-            // Not hidden by the test harness, unlike the print macros.
-            let _ = writeln!(
-                std::io::stderr(),
-                "left out: network namespaces need root and iproute2"
-            );
-        }
-        made.then_some(hosts)
+        namespaces::made(|| Self::make(test))
     }
 
-    fn make(&self) -> bool {
-        let switch = &self.switch;
+    fn make(test: &str) -> Option<Self> {
+        let host = |number: usize| Namespace::new(&format!("m{test}-{number}"));
+        let hosts = [host(0)?, host(1)?, host(2)?, host(3)?];
+        let switch = Namespace::new(&format!("m{test}-s"))?;
         // It asks who has joined what, so that it knows.
         let bridge =
             "type bridge mcast_snooping 1 mcast_query_response_interval 10 mcast_querier 1";
-        if !run("ip", &format!("netns add {switch}"))
-            || !run("ip", &format!("-n {switch} link add br0 {bridge}"))
-        {
-            return false; // a container without rights, or without the kernel's bridge
+        if !switch.ip(&format!("link add br0 {bridge}")) {
+            return None; // a container without the kernel's bridge
         }
-        assert!(run("ip", &format!("-n {switch} link set br0 up")));
-        for (host, name) in self.names.iter().enumerate() {
+        assert!(switch.ip("link set br0 up"));
+        for (number, host) in hosts.iter().enumerate() {
+            let peer = format!("host{number} netns {}", switch.name());
             for line in [
-                format!("netns add {name}"),
-                format!("-n {name} link set lo up"),
-                format!("-n {name} link add to0 type veth peer name host{host} netns {switch}"),
-                format!("-n {name} addr add {}/24 dev to0", address(host)),
-                format!("-n {name} link set to0 up"),
-                format!("-n {switch} link set host{host} master br0"),
-                format!("-n {switch} link set host{host} up"),
+                "link set lo up",
+                &format!("link add to0 type veth peer name {peer}"),
+                &format!("addr add {}/24 dev to0", address(number)),
+                "link set to0 up",
             ] {
-                assert!(run("ip", &line), "{line}");
+                assert!(host.ip(line), "{line}");
             }
-            let dev = format!("dev host{host}");
+            for line in ["master br0", "up"] {
+                assert!(
+                    switch.ip(&format!("link set host{number} {line}")),
+                    "{line}"
+                );
+            }
+            let dev = format!("dev host{number}");
             let mut lines = vec![format!("qdisc add {dev} root handle 1: htb default 3")];
             for class in 1..=3 {
                 lines.push(format!(
@@ -100,30 +86,19 @@ impl Hosts {
                 ));
             }
             for line in lines {
-                let line = format!("-n {switch} {line}");
-                assert!(run("tc", &line), "{line}");
+                assert!(switch.tc(&line), "{line}");
             }
         }
-        true
+        Some(Self { hosts, switch })
     }
 
     fn by(&self, host: usize) -> [&str; 4] {
-        ["ip", "netns", "exec", &self.names[host]]
-    }
-
-    fn cat(&self, host: usize, file: &str) -> String {
-        let by = self.by(host);
-        let shown = Command::new(by[0])
-            .args(&by[1..])
-            .args(["cat", file])
-            .output()
-            .unwrap();
-        String::from_utf8(shown.stdout).unwrap()
+        self.hosts[host].by()
     }
 
     /// Datagrams that came to sockets of a host.
     fn datagrams(&self, host: usize) -> u64 {
-        let shown = self.cat(host, "/proc/net/snmp");
+        let shown = self.hosts[host].file("/proc/net/snmp");
         let mut lines = shown.lines().filter_map(|line| line.strip_prefix("Udp: "));
         let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
         let mut both = names.split(' ').zip(values.split(' '));
@@ -135,18 +110,13 @@ impl Hosts {
     fn is_joined(&self, host: usize, group: &str) -> bool {
         let address: std::net::Ipv4Addr = group.parse().unwrap();
         let number = u32::from_ne_bytes(address.octets());
-        let joined = self.cat(host, "/proc/net/igmp");
+        let joined = self.hosts[host].file("/proc/net/igmp");
         joined.contains(&format!("{number:08X}"))
     }
 
     /// Packets of both groups that the network has brought to a host's card.
     fn brought(&self, host: usize) -> [u64; 2] {
-        let dev = format!("host{host}");
-        let shown = Command::new("tc")
-            .args(["-n", &self.switch, "-s", "qdisc", "show", "dev", &dev])
-            .output()
-            .unwrap();
-        let shown = String::from_utf8(shown.stdout).unwrap();
+        let shown = self.switch.queues(&format!("host{host}"));
         ["1:1", "1:2"].map(|class| {
             let queue = shown.split(&format!("parent {class} ")).nth(1).unwrap();
             let sent = queue.split("bytes ").nth(1).unwrap();
@@ -182,24 +152,8 @@ impl Hosts {
     }
 }
 
-impl Drop for Hosts {
-    fn drop(&mut self) {
-        for name in self.names.iter().chain([&self.switch]) {
-            run("ip", &format!("netns delete {name}"));
-        }
-    }
-}
-
 fn address(host: usize) -> String {
     format!("10.79.0.{}", host + 1)
-}
-
-fn run(program: &str, arguments: &str) -> bool {
-    let done = Command::new(program)
-        .args(arguments.split_whitespace())
-        .stderr(Stdio::null())
-        .status();
-    done.is_ok_and(|status| status.success())
 }
 
 #[test]
@@ -307,7 +261,7 @@ fn who_does_not_subscribe_gets_no_byte() {
             let comes = after[0] > before[0] || !way.starts_with("multicast");
             comes && after[1] == before[1]
         });
-        let captures = [TWO, THREE].map(|host| Capture::start(&hosts.names[host]));
+        let captures = [TWO, THREE].map(|host| Capture::start(hosts.hosts[host].name()));
         let [.., first] = sender.told("tell");
         for _ in 0..SENT / 250 {
             let before = hears.told("tell")[0];
@@ -346,10 +300,8 @@ fn what_the_network_drops_is_counted() {
             sender.told("send 0 10");
             ["two", "three"].map(|to| way(&rtiexec, "sender", to)) == [shown; 2]
         });
-        let name = &hosts.names[ONE];
-        let narrow =
-            format!("-n {name} qdisc add dev to0 root tbf rate 20mbit burst 20kb limit 30kb");
-        assert!(run("tc", &narrow));
+        let host = &hosts.hosts[ONE];
+        assert!(host.tc("qdisc add dev to0 root tbf rate 20mbit burst 20kb limit 30kb"));
         sender.told("send 0 20000");
         let [.., sent] = sender.told("tell");
         for (receiver, name) in receivers.iter_mut().zip(["two", "three"]) {
@@ -367,7 +319,7 @@ fn what_the_network_drops_is_counted() {
             );
             assert!(came > 100, "{came} came, {lost} are lost");
         }
-        assert!(run("tc", &format!("-n {name} qdisc del dev to0 root")));
+        assert!(host.tc("qdisc del dev to0 root"));
     }
 }
 
@@ -378,19 +330,17 @@ fn who_hears_nothing_gets_it_another_way() {
     let Some(hosts) = Hosts::new("n") else { return };
     let rtiexec = hosts.rtiexec();
     let drops = |what: &str, host: usize| {
-        let switch = &hosts.switch;
-        let line = format!(
-            "-n {switch} filter add dev host{host} parent 1: protocol ip prio 1 u32 {what} flowid 1:4"
-        );
-        assert!(run("tc", &line), "{line}");
+        let line =
+            format!("filter add dev host{host} parent 1: protocol ip prio 1 u32 {what} flowid 1:4");
+        assert!(hosts.switch.tc(&line), "{line}");
     };
     for host in [TWO, THREE] {
-        let (switch, dev) = (&hosts.switch, format!("dev host{host}"));
+        let dev = format!("dev host{host}");
         for line in [
             format!("class add {dev} parent 1: classid 1:4 htb rate 10gbit"),
             format!("qdisc add {dev} parent 1:4 blackhole"),
         ] {
-            assert!(run("tc", &format!("-n {switch} {line}")), "{line}");
+            assert!(hosts.switch.tc(&line), "{line}");
         }
     }
     drops(&format!("match ip dst {}/32", GROUPS[0]), TWO);

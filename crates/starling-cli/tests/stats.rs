@@ -3,7 +3,7 @@
 
 mod numbers;
 
-use numbers::sites::Forwarder;
+use numbers::forwarder::Forwarder;
 use numbers::{Ears, Rtiexec, until};
 use serde_json::Value;
 use starling::{Callback, CallbackModel, RtiAmbassador, Transportation};

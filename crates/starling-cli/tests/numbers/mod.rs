@@ -3,8 +3,9 @@
 #![allow(dead_code, reason = "each program of tests uses a part of it")]
 
 pub mod capture;
+pub mod forwarder;
 pub mod lossy;
-pub mod sites;
+pub mod namespaces;
 
 use capture::MARK;
 use starling::{Callback, CallbackModel, ExceptionKind, FederateAmbassador, RtiAmbassador};
