@@ -138,7 +138,7 @@ class Net:
             self.machines.append(Machine(self, name, number))
 
     def _takes(self, number: int) -> bool:
-        """Names and addresses by this number, unless somebody has them or a killed run left them."""
+        """Names and addresses by this number, which nobody has, nor a killed run has left."""
         self.prefix, self.bridge = f"b{number}", f"b{number}br"
         self.subnet = f"10.{78 + number // 250 % 100}.{number % 250}"
         spaces = (Path("/run/netns") / f"{self.prefix}{name}" for name in "ab")
