@@ -237,6 +237,52 @@ fn an_update_by_a_federate_that_is_not_the_owner_is_dropped_and_counted() {
     assert_eq!(forged("A", &[1000]), (0, 3));
 }
 
+/// An instance that was registered without a name is found by the one that it got, by who knows it and by no other spelling.
+#[test]
+fn default_names_are_looked_up() {
+    let mut f = Federation::new("");
+    f.join("A");
+    f.join("B");
+    let (class, list) = (f.class("A"), f.attributes(&["x"]));
+    f.call("A", |f| f.publish_object_class_attributes(class, &list))
+        .unwrap();
+    let instance = f
+        .call("A", |f| f.register_object_instance(class, None))
+        .unwrap();
+    let name = f.call("A", |f| f.object_instance_name(instance)).unwrap();
+    let of = |f: &mut Federation, by: &str, name: &str| {
+        let found = f.call(by, |f| f.object_instance_handle(name));
+        found.map_err(|e| e.kind)
+    };
+    let unknown = Err(ExceptionKind::ObjectInstanceNotKnown);
+    assert_eq!(of(&mut f, "A", &name), Ok(instance));
+    assert_eq!(of(&mut f, "B", &name), unknown, "not subscribed");
+    f.call("B", |f| {
+        f.subscribe_object_class_attributes(class, &list, true, "")
+    })
+    .unwrap();
+    assert_eq!(of(&mut f, "B", &name), unknown, "not discovered yet");
+    f.callbacks("B");
+    assert_eq!(of(&mut f, "B", &name), Ok(instance));
+    let (start, number) = name.rsplit_once('-').unwrap();
+    for other in [
+        format!("{start}-0{number}"),
+        format!("{start}-+{number}"),
+        format!("{start}-4294967295"),
+        format!("{start}-4294967296"),
+        format!("{name}-1"),
+        start.to_owned(),
+    ] {
+        assert_eq!(of(&mut f, "A", &other), unknown, "{other}");
+    }
+    f.call("A", |f| f.delete_object_instance(instance, b""))
+        .unwrap();
+    assert_eq!(of(&mut f, "A", &name), unknown, "deleted");
+    assert_eq!(of(&mut f, "B", &name), Ok(instance), "not removed yet");
+    f.callbacks("B");
+    assert_eq!(of(&mut f, "B", &name), unknown, "removed");
+}
+
 /// Its owner deletes an instance while others do something with it: they had not heard of it.
 #[test]
 fn what_comes_behind_the_deletion_of_its_instance_is_counted() {

@@ -78,11 +78,11 @@ impl Federate {
             .filter(|(_, i)| !(action.deletes() && i.owns(privilege)))
             .collect();
         left.sort_unstable_by_key(|(handle, _)| *handle);
-        let (_, first) = left.first()?;
+        let (handle, first) = left.first()?;
         Some(format!(
             "{} object instances with attributes owned by this federate, '{}' for one",
             left.len(),
-            first.name()
+            first.name(*handle)
         ))
     }
 

@@ -224,5 +224,29 @@ pub struct Discovery {
 /// The name of an instance that was registered without one. Users can't reserve names that
 /// begin with HLA (§6.2), so it is unique.
 pub fn default_instance_name(instance: ObjectInstanceHandle) -> String {
-    format!("HLAinstance-{}-{}", instance.block(), instance.number())
+    // Whoever subscribes last is told of all instances at once, by name.
+    let mut name = String::with_capacity(DEFAULT_NAME.len() + 21);
+    name.push_str(DEFAULT_NAME);
+    push_decimal(&mut name, instance.block());
+    name.push('-');
+    push_decimal(&mut name, instance.number());
+    name
+}
+
+/// The instance whose default name this is, whether there is one or not; None for any other name.
+pub(crate) fn instance_of_default_name(name: &str) -> Option<ObjectInstanceHandle> {
+    let (block, number) = name.strip_prefix(DEFAULT_NAME)?.split_once('-')?;
+    let instance =
+        ObjectInstanceHandle::new(FederateHandle(block.parse().ok()?), number.parse().ok()?);
+    // Numbers may be written otherwise, too.
+    (default_instance_name(instance) == name).then_some(instance)
+}
+
+const DEFAULT_NAME: &str = "HLAinstance-";
+
+fn push_decimal(to: &mut String, number: u32) {
+    if number > 9 {
+        push_decimal(to, number / 10);
+    }
+    to.push(char::from(b'0' + (number % 10) as u8));
 }

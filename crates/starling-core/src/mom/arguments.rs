@@ -155,7 +155,7 @@ impl Part for ObjectInstanceHandle {
         named(
             text,
             by_federate(self.0),
-            names.instance_name_if_known(*self),
+            names.instance_name_if_known(*self).as_deref(),
         );
     }
 }

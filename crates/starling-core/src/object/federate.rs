@@ -4,8 +4,8 @@ use super::known::Instance;
 use super::privilege_to_delete;
 use super::transportation::Changes;
 use crate::exception::{NAME_BYTES_MAX, throw};
+use crate::message::RequestBody;
 use crate::message::object::Request;
-use crate::message::{RequestBody, default_instance_name};
 use crate::mom;
 use crate::{
     AttributeHandle, Exception, Federate, LogicalTime, MessageRetractionHandle, ObjectClassHandle,
@@ -102,7 +102,7 @@ impl Federate {
         if let Some(name) = name
             && !self.objects.reserved.contains(name)
         {
-            if self.objects.names.contains_key(name) {
+            if self.objects.named(name).is_some() {
                 throw!(
                     ObjectInstanceNameInUse,
                     "'{name}' is the name of an object instance already"
@@ -132,7 +132,7 @@ impl Federate {
         let known = Instance {
             registered_class: class,
             known_class: class,
-            name: name.map_or_else(|| default_instance_name(instance), str::to_owned),
+            name: name.map(str::to_owned),
             owned,
             updated: false,
             reflected: false,
@@ -202,7 +202,7 @@ impl Federate {
             throw!(
                 DeletePrivilegeNotHeld,
                 "the privilege to delete '{}' is not owned by this federate",
-                known.name
+                known.name(instance)
             );
         }
         Ok(known)
@@ -219,7 +219,7 @@ impl Federate {
                 FederateOwnsAttributes,
                 "attribute {} of '{}' is owned by this federate",
                 self.attribute_text(*attribute),
-                known.name
+                known.name(instance)
             );
         }
         if let Some(why) = self.acquiring(|_, i, _| i == instance) {

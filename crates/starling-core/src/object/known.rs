@@ -4,7 +4,8 @@ use super::advisories::InstanceSwitches;
 use super::receive::{Prepared, SlotMap, Wanted};
 use super::transportation::Changes;
 use crate::handles::HandleMap;
-use crate::message::RequestNumber;
+use crate::message::object::instance_of_default_name;
+use crate::message::{RequestNumber, default_instance_name};
 use crate::{
     AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, ObjectModel,
     Order, Transportation,
@@ -19,7 +20,7 @@ const COUNTED_MAX: usize = 65_536;
 pub(crate) struct Instance {
     pub(super) registered_class: ObjectClassHandle,
     pub(super) known_class: ObjectClassHandle,
-    pub(super) name: String,
+    pub(super) name: Option<String>,
     /// Attributes owned by this federate, ascending.
     pub(super) owned: Vec<AttributeHandle>,
     /// Transportation types of owned attributes.
@@ -66,8 +67,10 @@ impl Instance {
         self.known_class
     }
 
-    pub(crate) fn name(&self) -> &str {
-        &self.name
+    /// Its name; `handle` is its own.
+    pub(crate) fn name(&self, handle: ObjectInstanceHandle) -> String {
+        let name = self.name.clone();
+        name.unwrap_or_else(|| default_instance_name(handle))
     }
 
     /// Whether the federate has registered or discovered it.
@@ -177,7 +180,7 @@ impl Instance {
 /// What a joined federate knows of this chapter.
 pub(crate) struct FederateObjects {
     pub(super) instances: HandleMap<ObjectInstanceHandle, Instance>,
-    /// Names of own and discovered instances.
+    /// Names of own and discovered instances, but for default ones.
     pub(super) names: BTreeMap<String, ObjectInstanceHandle>,
     /// Names reserved by this federate and not used yet.
     pub(super) reserved: BTreeSet<String>,
@@ -249,12 +252,19 @@ impl FederateObjects {
 
     /// The instance of this name, if it was registered or discovered here.
     pub(crate) fn named(&self, name: &str) -> Option<ObjectInstanceHandle> {
-        self.names.get(name).copied()
+        let named = self.names.get(name).copied();
+        named.or_else(|| {
+            let instance = instance_of_default_name(name)?;
+            let known = self.instances.get(&instance)?;
+            (known.discovered && known.name.is_none()).then_some(instance)
+        })
     }
 
     /// Puts an instance in that is registered here, or again what was taken out.
     pub(crate) fn put(&mut self, instance: ObjectInstanceHandle, known: Instance) {
-        self.names.insert(known.name.clone(), instance);
+        if let Some(name) = &known.name {
+            self.names.insert(name.clone(), instance);
+        }
         self.instances.insert(instance, known);
     }
 
@@ -262,8 +272,10 @@ impl FederateObjects {
     /// registered since, and discovered before the removal was delivered.
     pub(crate) fn take(&mut self, instance: ObjectInstanceHandle) -> Option<Instance> {
         let known = self.instances.remove(&instance)?;
-        if self.names.get(&known.name) == Some(&instance) {
-            self.names.remove(&known.name);
+        if let Some(name) = &known.name
+            && self.names.get(name) == Some(&instance)
+        {
+            self.names.remove(name);
         }
         Some(known)
     }

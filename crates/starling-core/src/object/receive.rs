@@ -21,9 +21,7 @@ use crate::content::Content;
 use crate::delivery::{Plain, Timed};
 use crate::held::Held;
 use crate::message::object::{Entry, Request};
-use crate::message::{
-    Data, DataBody, Discovery, LogIndex, Payload, PayloadBuf, Stamp, default_instance_name,
-};
+use crate::message::{Data, DataBody, Discovery, LogIndex, Payload, PayloadBuf, Stamp};
 use crate::traffic::note;
 use crate::{
     AttributeHandle, Batch, DataPath, Federate, FederateHandle, InteractionClassHandle,
@@ -293,17 +291,12 @@ impl Federate {
             self.associate_again(d.instance);
             return Ok(());
         }
-        let name = if d.name.is_empty() {
-            default_instance_name(d.instance)
-        } else {
-            d.name
-        };
         let counted = self.objects.counted.get(&d.instance);
         let (updated, reflected) = counted.copied().unwrap_or_default();
         let mut instance = Instance {
             registered_class: d.registered_class,
             known_class: d.known_class,
-            name,
+            name: Some(d.name).filter(|name| !name.is_empty()),
             owned: Vec::new(),
             updated,
             reflected,
@@ -607,8 +600,10 @@ impl Federate {
                 let known = self.objects.instances.get_mut(&instance)?;
                 known.discovered = true;
                 self.mom.tally.instances.discovered += 1;
-                let (class, name) = (known.known_class, known.name.clone());
-                self.objects.names.insert(name.clone(), instance);
+                let (class, name) = (known.known_class, known.name(instance));
+                if known.name.is_some() {
+                    self.objects.names.insert(name.clone(), instance);
+                }
                 self.tell_of_away(instance);
                 let registrar = instance.registrar().federate();
                 Some(Callback::DiscoverObjectInstance {

@@ -6,7 +6,7 @@ use super::receive::{QueuedObject, Received};
 use super::registered::{self, ExecutionObjects, Known, NameUse, name_bytes};
 use crate::kept::Kept;
 use crate::message::object::Entry;
-use crate::message::{After, OwnedBody, OwnedData, RequestNumber};
+use crate::message::{After, OwnedBody, OwnedData, RequestNumber, default_instance_name};
 use crate::saved::delivery::Queued;
 use crate::saved::object as saved;
 use crate::{Federate, ObjectInstanceHandle, Owner, ProtocolError};
@@ -145,7 +145,7 @@ impl FederateObjects {
     pub(crate) fn save(&self) -> saved::Federate {
         let wanted = self.wanted.iter();
         saved::Federate {
-            instances: self.iter().map(|(h, i)| (h, i.save())).collect(),
+            instances: self.iter().map(|(h, i)| (h, i.save(h))).collect(),
             reserved: self.reserved.clone(),
             last_instance: self.last,
             wanted: wanted.map(|(w, a)| (w.clone().into(), a.clone())).collect(),
@@ -168,12 +168,14 @@ impl FederateObjects {
         let all = saved.instances.iter().filter(|(_, i)| i.discovered);
         let (removed, there): (Vec<_>, Vec<_>) = all.partition(|(_, i)| i.removed);
         let names = removed.into_iter().chain(there);
-        let names = names.map(|(handle, i)| (i.name.clone(), *handle)).collect();
+        let named =
+            |(handle, i): (&_, &saved::KnownInstance)| Some((i.chosen_name(*handle)?, *handle));
+        let names = names.filter_map(named).collect();
         let instances = saved.instances.into_iter();
         Ok(FederateObjects {
             names,
             instances: instances
-                .map(|(h, i)| (h, known::Instance::restore(i)))
+                .map(|(h, i)| (h, known::Instance::restore(h, i)))
                 .collect(),
             reserved: saved.reserved,
             last: saved.last_instance,
@@ -193,6 +195,11 @@ impl FederateObjects {
 }
 
 impl saved::KnownInstance {
+    /// Its name, unless it is the default one.
+    fn chosen_name(&self, handle: ObjectInstanceHandle) -> Option<String> {
+        (self.name != default_instance_name(handle)).then(|| self.name.clone())
+    }
+
     /// An error if the object model does not have its classes and attributes.
     pub(crate) fn require_in(
         &self,
@@ -219,11 +226,11 @@ fn not_in_the_model(instance: ObjectInstanceHandle) -> ProtocolError {
 }
 
 impl known::Instance {
-    pub(crate) fn save(&self) -> saved::KnownInstance {
+    pub(crate) fn save(&self, handle: ObjectInstanceHandle) -> saved::KnownInstance {
         saved::KnownInstance {
             registered_class: self.registered_class,
             known_class: self.known_class,
-            name: self.name.clone(),
+            name: self.name(handle),
             owned: self.owned.clone(),
             transportations: self.transportations.clone(),
             orders: self.orders.clone(),
@@ -236,11 +243,11 @@ impl known::Instance {
         }
     }
 
-    pub(crate) fn restore(saved: saved::KnownInstance) -> Self {
+    pub(crate) fn restore(handle: ObjectInstanceHandle, saved: saved::KnownInstance) -> Self {
         known::Instance {
             registered_class: saved.registered_class,
             known_class: saved.known_class,
-            name: saved.name,
+            name: saved.chosen_name(handle),
             owned: saved.owned,
             transportations: saved.transportations,
             owned_slots: None,

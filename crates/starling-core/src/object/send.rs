@@ -573,7 +573,7 @@ impl Federate {
         if known.owned.binary_search(&attribute).is_err() {
             let all: Vec<_> = all.iter().map(|(a, _)| *a).collect();
             self.require_instance_attributes(instance, &all)?;
-            self.require_owned(known, &all)?;
+            self.require_owned(instance, known, &all)?;
         }
         let slot = class.slot(attribute);
         let slot = slot.expect("what is owned is an attribute of the registered class");

@@ -147,14 +147,14 @@ impl Federate {
     ) -> Result<(), Exception> {
         let known = self.known(instance)?;
         self.require_attributes(known.known_class, attributes)?;
-        self.require_owned(known, attributes)?;
+        self.require_owned(instance, known, attributes)?;
         let changing = &known.transportations.changing;
         if let Some(a) = attributes.iter().find(|a| changing.contains_key(a)) {
             throw!(
                 AttributeAlreadyBeingChanged,
                 "attribute {} of '{}' has an earlier change that is not confirmed yet",
                 self.attribute_text(*a),
-                known.name
+                known.name(instance)
             );
         }
         if let Some(known) = self.objects.instances.get_mut(&instance) {
@@ -240,6 +240,7 @@ impl Federate {
     /// AttributeNotOwned unless all are owned by this federate.
     pub(crate) fn require_owned(
         &self,
+        instance: ObjectInstanceHandle,
         known: &Instance,
         attributes: &[AttributeHandle],
     ) -> Result<(), Exception> {
@@ -250,7 +251,7 @@ impl Federate {
                 AttributeNotOwned,
                 "attribute {} of '{}' is not owned by this federate",
                 self.attribute_text(*a),
-                known.name
+                known.name(instance)
             ),
         }
     }

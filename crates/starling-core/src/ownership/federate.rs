@@ -128,7 +128,7 @@ impl Federate {
                 AttributeAlreadyBeingDivested,
                 "attribute {} of '{}' is being divested already",
                 self.attribute_text(*attribute),
-                known.name()
+                known.name(instance)
             );
         }
         if !attributes.is_empty() {
@@ -199,7 +199,7 @@ impl Federate {
                 AttributeAlreadyBeingAcquired,
                 "attribute {} of '{}' is being acquired by this federate already",
                 self.attribute_text(*attribute),
-                known.name()
+                known.name(instance)
             );
         }
         self.acquire(State::WillingToAcquire, instance, attributes, tag);
@@ -258,7 +258,7 @@ impl Federate {
                     AttributeAlreadyOwned,
                     "attribute {} of '{}' is owned by this federate already",
                     self.attribute_text(*attribute),
-                    known.name()
+                    known.name(instance)
                 );
             }
             if self.state(instance, *attribute) != Some(State::AcquisitionPending) {
@@ -266,7 +266,7 @@ impl Federate {
                     AttributeAcquisitionWasNotRequested,
                     "no attributeOwnershipAcquisition is pending for attribute {} of '{}'",
                     self.attribute_text(*attribute),
-                    known.name()
+                    known.name(instance)
                 );
             }
         }
@@ -323,7 +323,7 @@ impl Federate {
                 format!(
                     "this federate is acquiring attribute {} of '{}'",
                     attribute_text(),
-                    instance.name()
+                    instance.name(*handle)
                 )
             })
         })
@@ -401,7 +401,7 @@ impl Federate {
         let mut name = String::new();
         let known = self.objects.get_mut(asked.instance);
         if let Some(instance) = known.or_else(|| self.time.away_mut(asked.instance)) {
-            instance.name().clone_into(&mut name);
+            name = instance.name(asked.instance);
             // What HLAmodifyAttributeState has taken away and given back meanwhile is in none of what was asked.
             for attribute in &divested {
                 instance.disown(*attribute);
@@ -823,7 +823,7 @@ impl Federate {
         attributes: &[AttributeHandle],
     ) -> Result<&Instance, Exception> {
         let known = self.require_instance_attributes(instance, attributes)?;
-        self.require_owned(known, attributes)?;
+        self.require_owned(instance, known, attributes)?;
         Ok(known)
     }
 
@@ -843,7 +843,7 @@ impl Federate {
                 AttributeDivestitureWasNotRequested,
                 "negotiatedAttributeOwnershipDivestiture was not called for attribute {} of '{}'",
                 self.attribute_text(*attribute),
-                known.name()
+                known.name(instance)
             ),
         }
     }
@@ -860,7 +860,7 @@ impl Federate {
                 FederateOwnsAttributes,
                 "attribute {} of '{}' is owned by this federate already",
                 self.attribute_text(*attribute),
-                known.name()
+                known.name(instance)
             );
         }
         let class = &self.require_object_class(known.known_class())?.name;
@@ -868,7 +868,7 @@ impl Federate {
             throw!(
                 ObjectClassNotPublished,
                 "'{class}', the known class of '{}', is not published by this federate",
-                known.name()
+                known.name(instance)
             );
         }
         let unpublished = |a: &&AttributeHandle| !self.publishes(known.known_class(), **a);
@@ -878,7 +878,7 @@ impl Federate {
                 AttributeNotPublished,
                 "attribute {} of '{class}', the known class of '{}', is not published by this federate",
                 self.attribute_text(*attribute),
-                known.name()
+                known.name(instance)
             ),
         }
     }

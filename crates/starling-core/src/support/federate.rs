@@ -1,7 +1,6 @@
 //! Support services at the federate. None needs the executive.
 
 use crate::exception::throw;
-use crate::object::known::Instance;
 use crate::{
     AttributeHandle, DimensionHandle, Exception, Federate, FederateHandle, InteractionClassHandle,
     MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, Order, ParameterHandle,
@@ -76,13 +75,16 @@ impl Federate {
     }
 
     /// Get Object Instance Name, §10.10.
-    pub fn object_instance_name(&self, instance: ObjectInstanceHandle) -> Result<&str, Exception> {
-        Ok(self.known(instance)?.name())
+    pub fn object_instance_name(
+        &self,
+        instance: ObjectInstanceHandle,
+    ) -> Result<String, Exception> {
+        Ok(self.known(instance)?.name(instance))
     }
 
     /// The name of an object instance, where it is known.
-    pub(crate) fn instance_name_if_known(&self, instance: ObjectInstanceHandle) -> Option<&str> {
-        self.objects.get(instance).map(Instance::name)
+    pub(crate) fn instance_name_if_known(&self, instance: ObjectInstanceHandle) -> Option<String> {
+        Some(self.objects.get(instance)?.name(instance))
     }
 
     /// Get Attribute Handle, §10.11.

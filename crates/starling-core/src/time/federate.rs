@@ -549,7 +549,7 @@ impl Federate {
     ) -> Result<(), Exception> {
         let known = self.known(instance)?;
         self.require_instance_attributes(instance, attributes)?;
-        self.require_owned(known, attributes)?;
+        self.require_owned(instance, known, attributes)?;
         if let Some(known) = self.objects.get_mut(instance) {
             attributes.iter().for_each(|a| known.set_order(*a, order));
         }

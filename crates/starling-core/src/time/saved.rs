@@ -169,7 +169,7 @@ impl FederateTime {
         let sent = self.sent.iter().map(|(number, sent)| {
             let deletes = sent.deletes.and_then(|instance| {
                 let deleted = self.deleted.get(&instance)?;
-                Some((instance, deleted.known.save()))
+                Some((instance, deleted.known.save(instance)))
             });
             let sent = saved::Sent {
                 time: sent.time,
@@ -188,7 +188,7 @@ impl FederateTime {
             sent: sent.collect(),
             delivered: self.delivered.save(),
             deleted: saved::Deleted {
-                kept: self.kept.iter().map(|(h, i)| (*h, i.save())).collect(),
+                kept: self.kept.iter().map(|(h, i)| (*h, i.save(*h))).collect(),
                 restored: self.undeleted.clone(),
             },
             bounds: self.bounds,
@@ -216,7 +216,7 @@ impl FederateTime {
             let (time, deletes) = (sent.time, sent.deletes);
             let instance = deletes.as_ref().map(|(instance, _)| *instance);
             let deletion = deletes.map(|(instance, known)| {
-                let known = Instance::restore(known);
+                let known = Instance::restore(instance, known);
                 (instance, OwnDeletion { number, known })
             });
             self.deleted.extend(deletion);
@@ -232,7 +232,7 @@ impl FederateTime {
         self.last_number = saved.last_number;
         self.delivered = Delivered::restore(saved.delivered);
         let kept = saved.deleted.kept.into_iter();
-        self.kept = kept.map(|(h, i)| (h, Instance::restore(i))).collect();
+        self.kept = kept.map(|(h, i)| (h, Instance::restore(h, i))).collect();
         self.undeleted = saved.deleted.restored;
         self.bounds = saved.bounds;
         self.orders = saved.orders;
