@@ -5,6 +5,7 @@
 use super::advisories::Told;
 use crate::handles::HandleMap;
 use crate::kept::{ENTRY_BYTES, Kept};
+use crate::message::object::instance_of_default_name;
 use crate::message::{LogIndex, default_instance_name};
 use crate::{
     FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, Owner,
@@ -326,7 +327,12 @@ impl ExecutionObjects {
 
     /// The instance of this name.
     pub(crate) fn named(&self, name: &str) -> Option<(ObjectInstanceHandle, &Instance)> {
-        self.iter().find(|(handle, i)| i.name(*handle) == name)
+        let handle = match self.names.get(name) {
+            Some(NameUse::Instance(handle)) => *handle,
+            _ => instance_of_default_name(name)?,
+        };
+        let instance = self.instances.get(&handle)?;
+        (instance.name(handle) == name).then_some((handle, instance))
     }
 
     /// Names of instances that federates have chosen.
