@@ -1,6 +1,6 @@
 //! `starling config`: settings and where they come from.
 
-use crate::{fail, print, print_json};
+use crate::{WRONG_USAGE, fail, print, print_json};
 use clap::Subcommand;
 use serde_json::{Value as Json, json};
 use starling_rid::{SETTINGS, Settings, Sources, Value, as_text, markdown};
@@ -22,10 +22,10 @@ pub(crate) enum Command {
         #[arg(default_value = "")]
         designator: String,
     },
-    /// Check a settings file
+    /// Check a settings file, or all that a federate started here would read
     Check {
         /// A .toml file, or a properties file
-        file: PathBuf,
+        file: Option<PathBuf>,
     },
     /// Write docs/settings.md to standard output
     Document,
@@ -45,20 +45,19 @@ pub(crate) fn run(command: &Command) -> ExitCode {
             match Sources::of_process().designator(designator).read() {
                 Ok(settings) if *json => print_json(&as_json(&settings, name)),
                 Ok(settings) => print(&as_text(&settings, *origin, name)),
-                Err(error) => fail(error, 1),
+                Err(error) => fail(error, WRONG_USAGE),
             }
         }
-        Command::Check { file } => match checked(file).read() {
+        Command::Check { file } => match checked(file.as_deref()).read() {
             Ok(settings) => {
                 let notes: String = settings
                     .notes()
                     .iter()
                     .map(|n| format!("note: {n}\n"))
                     .collect();
-                print(&format!(
-                    "{}: every setting is known and valid\n{notes}",
-                    file.display()
-                ))
+                let all = file.as_ref().map(|file| format!("{}: ", file.display()));
+                let all = all.unwrap_or_default();
+                print(&format!("{all}every setting is known and valid\n{notes}"))
             }
             Err(error) => fail(error, 1),
         },
@@ -66,8 +65,11 @@ pub(crate) fn run(command: &Command) -> ExitCode {
     }
 }
 
-/// As the file would be read: that of the working directory can't set everything.
-fn checked(file: &Path) -> Sources {
+/// As the file would be read: that of the working directory can't set everything. Without one, all that is read here.
+fn checked(file: Option<&Path>) -> Sources {
+    let Some(file) = file else {
+        return Sources::of_process();
+    };
     if file == Path::new("starling.toml") || file == Path::new("./starling.toml") {
         Sources::new().project_file(file)
     } else {

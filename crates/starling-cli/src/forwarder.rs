@@ -3,7 +3,7 @@
 //! Once federates can connect, one line on standard output says where, as that of `starling rtiexec`.
 
 use crate::serving::{self, Serving};
-use crate::{UNREACHABLE, fail};
+use crate::{Failure, UNREACHABLE, fail, failed, wrong_settings};
 use clap::Args;
 use starling_net::{RunDir, raise_descriptor_limit};
 use starling_rid::{
@@ -42,9 +42,8 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     }
 }
 
-fn serve(arguments: &Arguments) -> Result<Ended, (String, u8)> {
-    let failed = |why: String| (why, 1);
-    let settings = settings(arguments).map_err(|e| failed(e.to_string()))?;
+fn serve(arguments: &Arguments) -> Result<Ended, Failure> {
+    let settings = settings(arguments).map_err(wrong_settings)?;
     let _log = start_logging(&settings).map_err(failed)?;
     for note in settings.notes() {
         warn!("{note}");

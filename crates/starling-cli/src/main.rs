@@ -22,7 +22,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::Value;
 use starling::Reply;
 use starling_core::message::ToExecutive;
-use starling_rid::Sources;
+use starling_rid::{SettingError, Sources};
 use std::process::ExitCode;
 
 /// With the commit, where the build knew it (`build.rs`).
@@ -140,11 +140,23 @@ fn too_long<'a>(names: impl IntoIterator<Item = &'a String>, most: usize) -> Opt
     Some(fail(why, WRONG_USAGE))
 }
 
+/// Why a subcommand fails, and its exit code.
+type Failure = (String, u8);
+
+fn failed(why: String) -> Failure {
+    (why, 1)
+}
+
+/// Settings that can't be read, or say what can't be.
+fn wrong_settings(error: SettingError) -> Failure {
+    (error.to_string(), WRONG_USAGE)
+}
+
 /// Asks the rtiexec that a localSettingsDesignator leads to, as `program`; else why not, and the exit
 /// code.
-fn query(designator: &str, program: &str, question: &ToExecutive) -> Result<Reply, (String, u8)> {
+fn query(designator: &str, program: &str, question: &ToExecutive) -> Result<Reply, Failure> {
     let settings = Sources::of_process().argument(designator).read();
-    let settings = settings.map_err(|e| (e.to_string(), WRONG_USAGE))?;
+    let settings = settings.map_err(wrong_settings)?;
     starling::query(&settings, program, question).map_err(|why| (why, UNREACHABLE))
 }
 

@@ -1,6 +1,6 @@
 //! `starling saves`: lists, shows and removes saved federation executions.
 
-use crate::{fail, print};
+use crate::{Failure, fail, failed, print, wrong_settings};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use starling_net::printable;
@@ -63,28 +63,33 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         ..List::default()
     });
     let done = match arguments.command.as_ref().unwrap_or(&list) {
-        Command::List(list) => open(&list.settings).and_then(|store| show_all(&store, list.json)),
+        Command::List(list) => {
+            open(&list.settings).and_then(|store| show_all(&store, list.json).map_err(failed))
+        }
         Command::Show(which) => {
-            return match open(&which.settings).and_then(|store| show(&store, which)) {
+            let shown = |store: SaveStore| show(&store, which).map_err(failed);
+            return match open(&which.settings).and_then(shown) {
                 Ok((text, true)) => print(&text),
                 Ok((text, false)) => {
                     print(&text);
                     ExitCode::from(1)
                 }
-                Err(why) => fail(why, 1),
+                Err((why, code)) => fail(why, code),
             };
         }
-        Command::Remove(which) => open(&which.settings).and_then(|store| remove(&store, which)),
+        Command::Remove(which) => {
+            open(&which.settings).and_then(|store| remove(&store, which).map_err(failed))
+        }
     };
     match done {
         Ok(text) => print(&text),
-        Err(why) => fail(why, 1),
+        Err((why, code)) => fail(why, code),
     }
 }
 
-fn open(settings: &str) -> Result<SaveStore, String> {
+fn open(settings: &str) -> Result<SaveStore, Failure> {
     let settings = Sources::of_process().designator(settings).read();
-    let settings = settings.map_err(|e| e.to_string())?;
+    let settings = settings.map_err(wrong_settings)?;
     Ok(save_store(&settings))
 }
 

@@ -624,12 +624,12 @@ fn errors_are_clear(run_dir: &Path) {
     let busy = format!("is in use by process {} (starling)", rtiexec.child.id());
     fails(&["rtiexec", "--listen", &rtiexec.tcp], 1, &busy);
     fails(&["rtiexec", "--listen", &rtiexec.unix], 1, &busy);
-    fails(&["rtiexec", "--listen", "a b:c"], 1, "'c' is no port");
+    fails(&["rtiexec", "--listen", "a b:c"], 2, "'c' is no port");
     let range = "'-1' is no number from 0 to 86400";
-    fails(&["rtiexec", "--idle-exit-s=-1"], 1, range);
+    fails(&["rtiexec", "--idle-exit-s=-1"], 2, range);
     fails(
         &["rtiexec", "--log-level", "loud"],
-        1,
+        2,
         "'loud' is none of off, error",
     );
     fails(
@@ -653,6 +653,10 @@ fn errors_are_clear(run_dir: &Path) {
         3,
         "do: run `starling rtiexec` there",
     );
+    for command in [&["saves", "list"][..], &["config", "show"]] {
+        let command = [command, &["saves.dri=x"]].concat();
+        fails(&command, 2, "did you mean 'saves.dir'");
+    }
     let broken = run_dir.join("broken.toml");
     std::fs::write(&broken, "[fault]\ntimout_s = 3\n").unwrap();
     let broken = broken.to_str().unwrap();
@@ -662,6 +666,23 @@ fn errors_are_clear(run_dir: &Path) {
         "did you mean 'fault.timeout_s'",
     );
     fails(&["config", "check", broken], 1, "broken.toml:2");
+    let here = |address: &str| {
+        Command::new(env!("CARGO_BIN_EXE_starling"))
+            .args(["config", "check"])
+            .env("STARLING_CONNECT_ADDRESS", address)
+            .output()
+            .unwrap()
+    };
+    let checked = here("sim7:4000");
+    let said = String::from_utf8(checked.stdout).unwrap();
+    assert!(
+        said.starts_with("every setting is known and valid"),
+        "{said}"
+    );
+    let checked = here("sim7:x");
+    assert_eq!(checked.status.code(), Some(1));
+    let said = String::from_utf8(checked.stderr).unwrap();
+    assert!(said.contains("'x' is no port"), "{said}");
     let shown = starling(&["config", "show", "--origin", "crcAddress=sim7:4000"]);
     let shown = String::from_utf8(shown.stdout).unwrap();
     let address = shown.lines().find(|l| l.starts_with("connect.address"));

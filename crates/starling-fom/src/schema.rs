@@ -367,6 +367,10 @@ impl Checker<'_> {
                 None if text.is_empty() && NOT_EMPTY.contains(&name) => {
                     "it counts as missing".into()
                 }
+                // 1516-2000 has small letters.
+                None if (name, text) == ("order", "Timestamp") => {
+                    "it is written TimeStamp, as which it counts".into()
+                }
                 _ => continue,
             };
             let is = match text {
