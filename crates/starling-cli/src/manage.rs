@@ -3,8 +3,12 @@
 use crate::{UNREACHABLE, WRONG_USAGE, fail, print, query, too_long};
 use clap::Args;
 use starling_core::NAME_BYTES_MAX;
-use starling_core::message::{FromExecutive, ToExecutive, WHICH_FEDERATION};
+use starling_core::message::{FederationStatus, FromExecutive, ToExecutive, WHICH_FEDERATION};
+use starling_net::printable;
 use std::process::ExitCode;
+
+/// Of so many joined federates the names are told.
+const SHOWN: usize = 10;
 
 /// Options of `starling destroy`.
 #[derive(Args)]
@@ -70,12 +74,30 @@ pub(crate) fn stop(arguments: &Stop) -> ExitCode {
     let order = ToExecutive::Stop {
         force: arguments.force,
     };
-    manage(
-        &arguments.rtiexec,
-        "starling stop",
-        &order,
-        "rtiexec ends\n",
-    )
+    let program = "starling stop";
+    let mut done = String::from("rtiexec ends\n");
+    // Asked before, as nobody can be asked afterwards.
+    let status = query(&arguments.rtiexec, program, &ToExecutive::QueryStatus);
+    if let Ok(FromExecutive::Status(list)) = status.map(|reply| reply.answer) {
+        done.extend(list.iter().map(what_goes));
+    }
+    manage(&arguments.rtiexec, program, &order, &done)
+}
+
+/// A federation execution that ends with its rtiexec.
+fn what_goes(it: &FederationStatus) -> String {
+    let names = it.federates.iter().map(|f| printable(&f.federate.name));
+    let names: Vec<_> = names.take(SHOWN).collect();
+    let more = match it.federates.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let federates = match &names[..] {
+        [] => "no joined federate".into(),
+        names => format!("joined: {}{more}", names.join(", ")),
+    };
+    let (name, instances) = (printable(&it.name), it.instances);
+    format!("with it {name}: {instances} object instance(s), {federates}\n")
 }
 
 fn manage(designator: &str, program: &str, order: &ToExecutive, done: &str) -> ExitCode {

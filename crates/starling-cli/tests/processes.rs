@@ -827,7 +827,13 @@ fn what_is_left_over_is_got_rid_of(run_dir: &Path) {
         nothing.contains("there is no federation execution\n"),
         "{nothing}"
     );
-    run(&["stop", &unix], 0);
+    second.create("Third").unwrap();
+    second.join("Third", "waiter").unwrap();
+    let gone = run(&["stop", "--force", &unix], 0);
+    assert_eq!(
+        gone,
+        "rtiexec ends\nwith it Third: 0 object instance(s), joined: waiter\n"
+    );
     assert_eq!(rtiexec.child.wait().unwrap().code(), Some(0));
     assert!(rtiexec.until_logged("ended by").contains("starling stop"));
 }
