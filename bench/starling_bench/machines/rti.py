@@ -430,7 +430,7 @@ def _ways_of(federate: dict, federates: list[dict], multicast: bool) -> Iterator
     lossy_to = {
         to
         for path in federate["best_effort"].get("paths", [])
-        if not path["by"].startswith("as reliable data")
+        if not path["by"].startswith("the way of reliable data")
         for to in path["to"]
     }
     for path in federate["paths"]:

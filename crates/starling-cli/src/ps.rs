@@ -138,16 +138,13 @@ fn text(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
                 let to = named(to, &names);
                 let _ = writeln!(out, "  data of {name} to {to}: by {}", printable(by));
             }
-            let apart = |path: &&Path| !path.by.ends_with("as reliable data");
+            let apart = |path: &&Path| !path.by.ends_with("the way of reliable data");
             for Path { by, to } in of.best_effort_paths.iter().filter(apart) {
                 let (to, by) = (named(to, &names), printable(by));
-                let is_way = !["as reliable data", "not known"]
-                    .iter()
-                    .any(|no| by.starts_with(no));
-                let by = if is_way {
-                    format!("by {by}").into()
-                } else {
+                let by = if by.starts_with("not known") {
                     by
+                } else {
+                    format!("by {by}").into()
                 };
                 let _ = writeln!(out, "  best-effort data of {name} to {to}: {by}");
             }

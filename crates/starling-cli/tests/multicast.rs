@@ -357,7 +357,9 @@ fn who_hears_nothing_gets_it_another_way() {
         ["two", "three"].map(|to| way(&rtiexec, "sender", to))
             == [
                 format!("unicast ({deaf})"),
-                format!("as reliable data ({deaf}; not by unicast: no datagram has come there)"),
+                format!(
+                    "the way of reliable data ({deaf}; not by unicast: no datagram has come there)"
+                ),
             ]
     });
     let shown = Command::new(env!("CARGO_BIN_EXE_starling"))
@@ -367,7 +369,7 @@ fn who_hears_nothing_gets_it_another_way() {
     let shown = String::from_utf8(shown.stdout).unwrap();
     let line = format!("best-effort data of sender to two: by unicast ({deaf})");
     assert!(shown.contains(&line), "{shown}");
-    let line = format!("best-effort data of sender to three: as reliable data ({deaf};");
+    let line = format!("best-effort data of sender to three: by the way of reliable data ({deaf};");
     assert!(shown.contains(&line), "{shown}");
     let before = three.told("tell")[0];
     sender.told("send 0 1000");

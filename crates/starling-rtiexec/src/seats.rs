@@ -414,7 +414,7 @@ impl Server {
                     second.unwrap_or_default()
                 )
             }
-            _ => format!("{by}, as reliable data"),
+            _ => format!("{by}, the way of reliable data"),
         }
     }
 

@@ -472,7 +472,7 @@ impl Peer {
         }
         let single = self.single.as_deref().map(|(_, ear)| ear);
         let by = match groups {
-            None => "as reliable data (transport.best_effort = stream)".into(),
+            None => "the way of reliable data (transport.best_effort = stream)".into(),
             Some(groups) => ways(groups, &self.ears, single, self.elsewhere)?,
         };
         if by == self.ways.0 {

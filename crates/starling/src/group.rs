@@ -447,16 +447,16 @@ pub(crate) fn ways(
         .collect();
     match single {
         _ if !groups.takes_single(elsewhere) => {
-            said.push_str("as reliable data");
+            said.push_str("the way of reliable data");
             why.push("both are on one host; transport.best_effort".into());
         }
         Some(ear) if ear.hearing == Hearing::Hears => said.push_str("unicast"),
         Some(ear) if ear.hearing != Hearing::Unasked => {
-            said.push_str("as reliable data");
+            said.push_str("the way of reliable data");
             why.push(format!("not by unicast: {}", ear.why_not()));
         }
         _ if deaf == 0 => return None,
-        _ => said.push_str("as reliable data"),
+        _ => said.push_str("the way of reliable data"),
     }
     if !why.is_empty() {
         let _ = write!(said, " ({})", why.join("; "));

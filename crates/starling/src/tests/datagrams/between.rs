@@ -214,17 +214,17 @@ fn who_takes_no_datagrams_gets_all_on_its_link() {
         (
             ALONE,
             stream,
-            "as reliable data (not by unicast: transport.best_effort = stream there)",
+            "the way of reliable data (not by unicast: transport.best_effort = stream there)",
         ),
         (
             stream,
             ALONE,
-            "as reliable data (transport.best_effort = stream)",
+            "the way of reliable data (transport.best_effort = stream)",
         ),
         (
             auto,
             ALONE,
-            "as reliable data (both are on one host; transport.best_effort)",
+            "the way of reliable data (both are on one host; transport.best_effort)",
         ),
     ] {
         let rtiexec = linking();

@@ -118,7 +118,7 @@ fn what_peers_give_as_a_reason_is_told_as_far_as_it_is_taken() {
     let Some(Change::Tell(LinkRequest::BestEffort { by, .. })) = told else {
         panic!("{told:?}");
     };
-    assert!(by.starts_with("as reliable data (not by unicast: \u{fc}\u{fc}"));
+    assert!(by.starts_with("the way of reliable data (not by unicast: \u{fc}\u{fc}"));
     assert!(by.len() <= NAME_BYTES_MAX, "{} bytes", by.len());
     let why = format!("x{}", "\u{fc}".repeat(NAME_BYTES_MAX));
     direct.break_off(7, &why, true, &mut writer, begin);
