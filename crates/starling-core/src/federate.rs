@@ -482,7 +482,7 @@ impl Federate {
         batch: Option<&Batch>,
     ) -> Result<(), ProtocolError> {
         if let Some(batch) = batch
-            && self.receive_shortly(data, batch)
+            && self.receive_shortly(data, path, batch)
         {
             return Ok(());
         }
@@ -510,9 +510,9 @@ impl Federate {
     }
 
     /// Takes a frame by the short way that is for it, if there is one.
-    fn receive_shortly(&mut self, data: &Data<'_>, batch: &Batch) -> bool {
+    fn receive_shortly(&mut self, data: &Data<'_>, path: DataPath, batch: &Batch) -> bool {
         if let Some(plain) = data.as_plain() {
-            return self.receive_plainly(plain, batch);
+            return self.receive_plainly(plain, path, batch);
         }
         let timed = data.as_timed();
         timed.is_some_and(|timed| self.receive_timed(timed, batch))

@@ -35,7 +35,8 @@ fn within<'a>(sent: &OwnedData, bytes: &'a [u8]) -> PlainData<'a> {
 /// Lets a federate have this. Whether it went the short way.
 fn take(to: &mut Lrc<Sent>, sent: &OwnedData) -> bool {
     let batch = batch_of(sent);
-    to.receive_plainly(within(sent, batch.bytes()), &batch)
+    let data = within(sent, batch.bytes());
+    to.receive_plainly(data, DataPath::Executive, &batch)
 }
 
 /// Lets B be called back for this at once, where it was read.
@@ -49,7 +50,8 @@ fn pass(f: &mut Federation, frame: &OwnedData) -> Option<Callback> {
 fn pass_after(f: &mut Federation, frame: &OwnedData, kept: &mut Option<PlainCallback>) -> bool {
     let batch = batch_of(frame);
     let data = within(frame, batch.bytes());
-    f.call("B", |f| f.pass_plainly(data, &batch, kept))
+    let by = (&batch, DataPath::Executive);
+    f.call("B", |f| f.pass_plainly(data, by, kept))
 }
 
 /// The data that A has just sent, and nothing else.
@@ -122,16 +124,28 @@ fn an_update_goes_the_short_way_once_it_is_known_as_what_it_is_received() {
     let frame = update(&mut f, 0);
     let (batch, other) = (batch_of(&frame), batch_of(&frame));
     let strange = within(&frame, other.bytes());
-    assert!(!f.call("B", |f| f.receive_plainly(strange, &batch)));
+    assert!(!f.call("B", |f| f.receive_plainly(
+        strange,
+        DataPath::Executive,
+        &batch
+    )));
     let apart = PlainData {
         tag: &batch.bytes()[..0],
         ..within(&frame, batch.bytes())
     };
-    assert!(!f.call("B", |f| f.receive_plainly(apart, &batch)));
+    assert!(!f.call("B", |f| f.receive_plainly(
+        apart,
+        DataPath::Executive,
+        &batch
+    )));
     // What comes after what has not come.
     let mut early = within(&frame, batch.bytes());
     early.after.requests.0 += 1;
-    assert!(!f.call("B", |f| f.receive_plainly(early, &batch)));
+    assert!(!f.call("B", |f| f.receive_plainly(
+        early,
+        DataPath::Executive,
+        &batch
+    )));
     // Both orders of what waits: by the long way, the short way, as it came.
     assert!(f.call("B", |f| take(f, &frame)));
     f.call("B", |f| {
@@ -155,7 +169,7 @@ fn an_update_goes_the_short_way_once_it_is_known_as_what_it_is_received() {
     let early = f.call("B", |f| {
         let mut early = within(&frame, batch.bytes());
         early.after.index.0 += 1;
-        f.pass_plainly(early, &batch, &mut None)
+        f.pass_plainly(early, (&batch, DataPath::Executive), &mut None)
     });
     assert!(!early);
     assert!(f.call("B", |f| take(f, &frame)));

@@ -229,9 +229,13 @@ fn what_a_callback_has_shown_ends_with_whatever_changes_it() {
             },
             ..plain
         };
-        let passed = stream
-            .f
-            .call("B", |f| f.pass_plainly(here, &batch, &mut kept));
+        let passed = stream.f.call("B", |f| {
+            f.pass_plainly(
+                here,
+                (&batch, starling_core::DataPath::Executive),
+                &mut kept,
+            )
+        });
         assert_eq!(passed, kept.is_some());
         kept.map(Callback::from)
     };

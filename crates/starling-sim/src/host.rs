@@ -200,9 +200,10 @@ impl Host {
             return;
         };
         let (rest, from) = (&first.batch.bytes()[first.taken..], first.from);
+        let path = DataPath::of(from);
         if let Some((data, used)) = read_plain(&mut self.begin, rest)
             && from.is_none_or(|federate| federate == data.sender)
-            && self.lrc.receive_plainly(data, &first.batch)
+            && self.lrc.receive_plainly(data, path, &first.batch)
         {
             first.taken += used;
         } else {
@@ -212,13 +213,9 @@ impl Host {
             first.taken += used;
             let data = read_data(frame).expect("it is data");
             let data = data.unwrap_or_else(|e| panic!("data of our own can't be decoded: {e}"));
-            let path = match from {
-                None => DataPath::Executive,
-                Some(federate) => {
-                    assert_eq!(data.sender, federate, "data on another's link");
-                    DataPath::Direct
-                }
-            };
+            if let Some(federate) = from {
+                assert_eq!(data.sender, federate, "data on another's link");
+            }
             let taken = self.lrc.receive_data(&data, path, Some(&first.batch));
             taken.unwrap_or_else(|e| panic!("{} refuses what comes: {e}", self.handle));
         }
@@ -272,7 +269,8 @@ impl Host {
             return false;
         };
         let foreign = first.from.is_some_and(|federate| federate != data.sender);
-        if foreign || !self.lrc.pass_plainly(data, &first.batch, &mut self.kept) {
+        let by = (&first.batch, DataPath::of(first.from));
+        if foreign || !self.lrc.pass_plainly(data, by, &mut self.kept) {
             return self.lrc.has_queue() && self.next_of_queue();
         }
         self.ways.passed += 1;

@@ -50,10 +50,10 @@ pub(crate) fn take_plainly<'a>(
     mut rest: &'a [u8],
     by: Option<FederateHandle>,
 ) -> &'a [u8] {
-    let mut begin = PlainBegin::default();
+    let (path, mut begin) = (DataPath::of(by), PlainBegin::default());
     while let Some((data, used)) = read_plain(&mut begin, rest)
         && by.is_none_or(|by| by == data.sender)
-        && lrc.receive_plainly(data, batch)
+        && lrc.receive_plainly(data, path, batch)
     {
         rest = &rest[used..];
     }

@@ -93,9 +93,11 @@ impl State {
             return;
         };
         let (rest, from) = (&first.batch.bytes()[first.taken..], first.from);
+        let from = from.map(|(_, federate)| federate);
+        let path = DataPath::of(from);
         if let Some((data, used)) = read_plain(&mut self.pending.begin, rest)
-            && from.is_none_or(|(_, federate)| federate == data.sender)
-            && self.lrc.receive_plainly(data, &first.batch)
+            && from.is_none_or(|federate| federate == data.sender)
+            && self.lrc.receive_plainly(data, path, &first.batch)
         {
             first.taken += used;
             self.pending.bytes -= used;
@@ -110,13 +112,9 @@ impl State {
             self.pending.bytes -= used;
             let data = read_data(frame).ok_or_else(|| ProtocolError("no data".into()))?;
             let data = data.map_err(refused)?;
-            let path = match from {
-                None => DataPath::Executive,
-                Some((_, federate)) => {
-                    crate::intake::belongs_to(federate, &data)?;
-                    DataPath::Direct
-                }
-            };
+            if let Some(federate) = from {
+                crate::intake::belongs_to(federate, &data)?;
+            }
             self.lrc.receive_data(&data, path, Some(&first.batch))
         });
         if first.taken == first.batch.bytes().len() {
@@ -182,7 +180,9 @@ impl State {
             return false;
         };
         let foreign = |(_, federate): Source| federate != data.sender;
-        if first.from.is_some_and(foreign) || !self.lrc.pass_plainly(data, &first.batch, kept) {
+        let path = DataPath::of(first.from.map(|(_, federate)| federate));
+        let by = (&first.batch, path);
+        if first.from.is_some_and(foreign) || !self.lrc.pass_plainly(data, by, kept) {
             // It may be that something waits that came before.
             return self.lrc.has_queue() && self.next_of_queue(kept);
         }

@@ -24,6 +24,15 @@ pub enum DataPath {
 }
 
 impl DataPath {
+    /// Of what has come on a link of this federate's, or else from the executive.
+    #[inline]
+    pub fn of(link: Option<FederateHandle>) -> Self {
+        match link {
+            Some(_) => DataPath::Direct,
+            None => DataPath::Executive,
+        }
+    }
+
     fn other(self) -> Self {
         match self {
             DataPath::Executive => DataPath::Direct,
@@ -375,9 +384,9 @@ impl Replica {
         &mut self,
         sender: FederateHandle,
         after: After,
-        transportation: Transportation,
+        how: (Transportation, DataPath),
     ) -> bool {
-        self.order.is_next(sender, after, transportation)
+        self.order.is_next(sender, after, how)
     }
 
     /// As [`Ordering::is_next_in_time_order`].

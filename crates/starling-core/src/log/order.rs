@@ -7,8 +7,9 @@
 //! - a data frame waits until its sender's requests and the log index it names are applied; the later
 //!   frames of that sender name no less, so they wait with it; other senders are not held up, and nothing
 //!   is by a frame that names what never comes (`log/waiting.rs`);
-//! - best-effort data comes behind none of its sender's that is newer: a datagram on its way by the executive may be
-//!   overtaken by what is sent after the path was changed, and is too late then;
+//! - best-effort data that comes by the executive comes behind none of its sender's that has come on its own link and is
+//!   newer: a datagram on its way by the executive may be overtaken by what is sent after the path was changed, and is too
+//!   late then. What comes on links is in an order of its own for each group of multicast;
 //! - what the receiver itself holds back waits for a request of its own, unless the log waits for that
 //!   sender's fence, which may be behind it;
 //! - what waits of a sender stands in the order in which it was sent, also while its data changes from
@@ -75,16 +76,21 @@ pub(super) struct Sender {
     pub(super) held: Waiting,
     /// They wait for this request of the receiver's.
     pub(super) until: RequestNumber,
-    /// The request that the last of its best-effort data came after, of what was handled.
+    /// The request that the last of its best-effort data on its own link came after, of what was handled.
     pub(super) newest: RequestNumber,
 }
 
 impl Sender {
     /// A frame that is to be handled now comes after this request.
-    fn handle(&mut self, requests: RequestNumber, best_effort: bool) {
-        if best_effort {
+    fn handle(&mut self, requests: RequestNumber, best_effort: bool, path: DataPath) {
+        if best_effort && path == DataPath::Direct {
             self.newest = self.newest.max(requests);
         }
+    }
+
+    /// Whether best-effort data that was sent after it has come on another path.
+    fn is_overtaken(&self, requests: RequestNumber, best_effort: bool, path: DataPath) -> bool {
+        best_effort && path == DataPath::Executive && requests < self.newest
     }
 }
 
@@ -248,21 +254,26 @@ impl Ordering {
         &mut self,
         sender: FederateHandle,
         after: After,
-        transportation: Transportation,
+        (transportation, path): (Transportation, DataPath),
     ) -> bool {
         if after.index < self.epoch || after.index > self.applied {
             return false;
         }
         let best_effort = transportation == Transportation::BestEffort;
+        // Of best-effort data one that is none of these may be noted, or too late.
+        let as_before = |newest| match path {
+            DataPath::Direct => after.requests <= newest,
+            DataPath::Executive => after.requests >= newest,
+        };
         match &self.recent {
             Some(recent)
                 if recent.sender == sender
                     && after.requests <= recent.requests
-                    && (!best_effort || after.requests == recent.newest) =>
+                    && (!best_effort || as_before(recent.newest)) =>
             {
                 true
             }
-            _ => self.is_next_of(sender, after.requests, best_effort),
+            _ => self.is_next_of(sender, after.requests, best_effort, path),
         }
     }
 
@@ -273,16 +284,17 @@ impl Ordering {
         sender: FederateHandle,
         requests: RequestNumber,
         best_effort: bool,
+        path: DataPath,
     ) -> bool {
         let known = self.senders.get_mut(&sender);
         let Some(known) = known.filter(|s| s.held.is_empty()) else {
             self.recent = None;
             return false;
         };
-        let late = best_effort && requests < known.newest;
+        let late = known.is_overtaken(requests, best_effort, path);
         let is_next = requests <= known.requests && !late;
         if is_next {
-            known.handle(requests, best_effort);
+            known.handle(requests, best_effort, path);
         }
         self.recent = Some(Recent {
             sender,
@@ -322,7 +334,7 @@ impl Ordering {
             Slot::Vacant(new) => new.insert(Sender::default()),
         };
         let best_effort = data.is_best_effort();
-        if best_effort && data.after.requests < sender.newest {
+        if sender.is_overtaken(data.after.requests, best_effort, path) {
             return Ok(Now::Late);
         }
         if ready(sender, applied, &data.after) && !sender.held.has_ready(sender.requests) {
@@ -330,7 +342,7 @@ impl Ordering {
                 sender.fence = sender.fence.max(request);
                 return Ok(Now::Wait);
             }
-            sender.handle(data.after.requests, best_effort);
+            sender.handle(data.after.requests, best_effort, path);
             self.recent = None;
             return Ok(Now::Handle);
         }
@@ -550,7 +562,7 @@ impl Ordering {
                     sender.fence = sender.fence.max(request);
                     continue;
                 }
-                sender.handle(frame.after.requests, frame.is_best_effort());
+                sender.handle(frame.after.requests, frame.is_best_effort(), path);
                 next = Some((data, path));
             }
             !sender.held.is_empty()

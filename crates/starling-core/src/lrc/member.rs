@@ -9,7 +9,9 @@ use crate::federation::save::Stages;
 use crate::message::{PlainData, TimedData};
 use crate::object::receive::Reflected;
 use crate::object::send::{LastSent, Sends};
-use crate::{Batch, Federate, Given, LogicalTime, MessageRetractionHandle, PlainCallback};
+use crate::{
+    Batch, DataPath, Federate, Given, LogicalTime, MessageRetractionHandle, PlainCallback,
+};
 use std::ops::{Deref, DerefMut};
 
 /// There were no changes before the first.
@@ -74,7 +76,7 @@ impl Member {
     pub(super) fn pass_plainly(
         &mut self,
         data: PlainData<'_>,
-        batch: &Batch,
+        by: (&Batch, DataPath),
         kept: &mut Option<PlainCallback>,
         stages: Stages,
     ) -> bool {
@@ -85,7 +87,7 @@ impl Member {
             self.straight = self.changes;
         }
         let last = &mut self.reflected;
-        self.federate.pass_plainly(data, batch, kept, last)
+        self.federate.pass_plainly(data, by, kept, last)
     }
 
     /// As [`Federate::next_plain`]. `stages`: as there.

@@ -472,9 +472,9 @@ impl<O: Outbox> Lrc<O> {
     /// Takes a data frame of this batch as most are. False, and nothing is done: it is another, for
     /// [`Lrc::receive_data`].
     #[inline(always)]
-    pub fn receive_plainly(&mut self, data: PlainData<'_>, batch: &Batch) -> bool {
+    pub fn receive_plainly(&mut self, data: PlainData<'_>, path: DataPath, batch: &Batch) -> bool {
         match &mut self.life {
-            Life::Joined(federate) => federate.receive_plainly(data, batch),
+            Life::Joined(federate) => federate.receive_plainly(data, path, batch),
             _ => false,
         }
     }
@@ -780,14 +780,14 @@ impl<O: Outbox> Lrc<O> {
     pub fn pass_plainly(
         &mut self,
         data: PlainData<'_>,
-        batch: &Batch,
+        by: (&Batch, DataPath),
         kept: &mut Option<PlainCallback>,
     ) -> bool {
         let delivers = self.delivers();
         let Life::Joined(member) = &mut self.life else {
             return false;
         };
-        let passed = delivers && member.pass_plainly(data, batch, kept, self.stages);
+        let passed = delivers && member.pass_plainly(data, by, kept, self.stages);
         if passed {
             self.calls.callback = kept.as_ref().map(PlainCallback::name);
         }

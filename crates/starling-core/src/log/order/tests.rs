@@ -71,7 +71,7 @@ fn one_frame_is_held_whatever_its_size_and_room_is_free_again_when_it_goes() {
 
 #[test]
 fn a_frame_is_next_as_long_as_its_sender_is_there_and_nothing_of_it_waits() {
-    const RELIABLE: Transportation = Transportation::Reliable;
+    const RELIABLE: (Transportation, DataPath) = (Transportation::Reliable, DataPath::Executive);
     let mut ordering = ordering();
     let after = |requests, index| After {
         requests: RequestNumber(requests),
@@ -272,7 +272,16 @@ fn frames_of_an_older_epoch_are_dropped_and_counted() {
 }
 
 /// A frame without values of SENDER's, after so many requests and this index.
-fn frame(ordering: &mut Ordering, (requests, index): (u64, u64), body: DataBody<'_>) -> Now {
+fn frame(ordering: &mut Ordering, after: (u64, u64), body: DataBody<'_>) -> Now {
+    frame_by(DataPath::Direct, ordering, after, body)
+}
+
+fn frame_by(
+    path: DataPath,
+    ordering: &mut Ordering,
+    (requests, index): (u64, u64),
+    body: DataBody<'_>,
+) -> Now {
     let after = After {
         requests: RequestNumber(requests),
         index: LogIndex(index),
@@ -282,16 +291,21 @@ fn frame(ordering: &mut Ordering, (requests, index): (u64, u64), body: DataBody<
         after,
         body,
     };
-    ordering.data(&data, DataPath::Direct).unwrap()
+    ordering.data(&data, path).unwrap()
 }
 
 /// With tag `tag`, as data.
 fn said(ordering: &mut Ordering, after: (u64, u64), tag: &[u8]) -> Now {
-    said_as(Transportation::Reliable, ordering, after, tag)
+    said_as(
+        (Transportation::Reliable, DataPath::Direct),
+        ordering,
+        after,
+        tag,
+    )
 }
 
 fn said_as(
-    transportation: Transportation,
+    (transportation, path): (Transportation, DataPath),
     ordering: &mut Ordering,
     after: (u64, u64),
     tag: &[u8],
@@ -305,7 +319,12 @@ fn said_as(
         stamp: None,
     };
     let class = InteractionClassHandle::from_raw(0);
-    frame(ordering, after, DataBody::Interaction { class, payload })
+    frame_by(
+        path,
+        ordering,
+        after,
+        DataBody::Interaction { class, payload },
+    )
 }
 
 /// The tag of what comes out next.
@@ -415,43 +434,52 @@ fn what_has_overtaken_a_restore_stands_behind_what_was_sent_before_it() {
     assert_eq!(ordering.take_ahead().len(), 1);
 }
 
-/// What goes by the executive in datagrams may be overtaken by what takes the path after it, which a request is before.
+/// What goes by the executive in datagrams may be overtaken by what takes the path after it, which a request is before. What
+/// takes the path is in no common order with what does so in another group.
 #[test]
-fn best_effort_data_comes_behind_nothing_newer() {
+fn best_effort_data_by_the_executive_comes_behind_nothing_newer_of_a_link() {
     let [lossy, reliable] = [Transportation::BestEffort, Transportation::Reliable];
+    let [relayed, direct] = [DataPath::Executive, DataPath::Direct];
     let after = |requests| After {
         requests: RequestNumber(requests),
         index: LogIndex(5),
     };
     for (plainly, held) in [(false, false), (true, false), (false, true)] {
         let mut ordering = ordering();
-        let say = |ordering: &mut Ordering, how, requests| {
-            if plainly && ordering.is_next(SENDER, after(requests), how) {
+        let say = |ordering: &mut Ordering, how, path, requests| {
+            if plainly && ordering.is_next(SENDER, after(requests), (how, path)) {
                 return Now::Handle;
             }
-            said_as(how, ordering, (requests, 5), b"")
+            said_as((how, path), ordering, (requests, 5), b"")
         };
         if held {
-            assert_eq!(say(&mut ordering, lossy, 2), Now::Wait);
+            assert_eq!(say(&mut ordering, lossy, direct, 2), Now::Wait);
         }
         reach(&mut ordering, 6, 2);
         assert_eq!(ordering.next().is_some(), held);
         for _ in 0..2 {
-            // Reliable data overtakes none.
-            assert_eq!(say(&mut ordering, reliable, 2), Now::Handle);
-            if !held {
-                assert_eq!(say(&mut ordering, lossy, 1), Now::Handle);
+            // Reliable data overtakes none, nor does what goes the same way.
+            for (how, path, requests) in [
+                (reliable, direct, 2),
+                (lossy, relayed, 2),
+                (lossy, relayed, 1),
+            ] {
+                let late = held && (how, requests) == (lossy, 1);
+                let expected = if late { Now::Late } else { Now::Handle };
+                assert_eq!(say(&mut ordering, how, path, requests), expected);
             }
         }
         for _ in 0..2 {
-            assert_eq!(say(&mut ordering, lossy, 2), Now::Handle);
-            assert_eq!(say(&mut ordering, lossy, 1), Now::Late);
-            assert_eq!(say(&mut ordering, reliable, 1), Now::Handle);
-            assert_eq!(say(&mut ordering, lossy, 1), Now::Late);
+            assert_eq!(say(&mut ordering, lossy, direct, 2), Now::Handle);
+            assert_eq!(say(&mut ordering, lossy, relayed, 1), Now::Late);
+            assert_eq!(say(&mut ordering, lossy, direct, 1), Now::Handle);
+            assert_eq!(say(&mut ordering, lossy, relayed, 2), Now::Handle);
+            assert_eq!(say(&mut ordering, reliable, relayed, 1), Now::Handle);
+            assert_eq!(say(&mut ordering, lossy, relayed, 1), Now::Late);
         }
         // In another epoch requests may be numbered anew.
         ordering.begin_epoch(LogIndex(5));
-        assert_eq!(say(&mut ordering, lossy, 1), Now::Handle);
+        assert_eq!(say(&mut ordering, lossy, relayed, 1), Now::Handle);
     }
 }
 

@@ -12,8 +12,8 @@ use crate::mom::counts::Tally;
 use crate::object::known::FederateObjects;
 use crate::traffic::{Traffic, note};
 use crate::{
-    AttributeHandle, Batch, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, ParameterHandle,
+    AttributeHandle, Batch, DataPath, Federate, FederateHandle, InteractionClassHandle,
+    ObjectClassHandle, ObjectInstanceHandle, ParameterHandle,
 };
 use std::sync::Arc;
 
@@ -132,13 +132,10 @@ impl Federate {
     /// Takes an update or interaction as most are, of this batch. False, and nothing is done: its turn is not now,
     /// or something is wrong with it.
     #[inline(always)]
-    pub fn receive_plainly(&mut self, data: PlainData<'_>, batch: &Batch) -> bool {
+    pub fn receive_plainly(&mut self, data: PlainData<'_>, path: DataPath, batch: &Batch) -> bool {
         let now = self.is_of_known(&data) && self.delivery.is_straight();
-        if !now
-            || !self
-                .log
-                .is_next(data.sender, data.after, data.transportation)
-        {
+        let how = (data.transportation, path);
+        if !now || !self.log.is_next(data.sender, data.after, how) {
             return false;
         }
         let Some(piece) = Piece::of(batch, data.values, data.tag) else {
@@ -217,14 +214,12 @@ impl Federate {
     pub(crate) fn pass_plainly(
         &mut self,
         data: PlainData<'_>,
-        batch: &Batch,
+        (batch, path): (&Batch, DataPath),
         kept: &mut Option<PlainCallback>,
         last: &mut Reflected,
     ) -> bool {
-        if !self
-            .log
-            .is_next(data.sender, data.after, data.transportation)
-        {
+        let how = (data.transportation, path);
+        if !self.log.is_next(data.sender, data.after, how) {
             return false;
         }
         let received = match last.received(&data) {
