@@ -93,10 +93,10 @@ impl State {
             return;
         };
         let (rest, from) = (&first.batch.bytes()[first.taken..], first.from);
-        let from = from.map(|(_, federate)| federate);
-        let path = DataPath::of(from);
+        let link = from.map(|(_, federate)| federate);
+        let path = DataPath::of(link);
         if let Some((data, used)) = read_plain(&mut self.pending.begin, rest)
-            && from.is_none_or(|federate| federate == data.sender)
+            && link.is_none_or(|federate| federate == data.sender)
             && self.lrc.receive_plainly(data, path, &first.batch)
         {
             first.taken += used;
@@ -112,7 +112,7 @@ impl State {
             self.pending.bytes -= used;
             let data = read_data(frame).ok_or_else(|| ProtocolError("no data".into()))?;
             let data = data.map_err(refused)?;
-            if let Some(federate) = from {
+            if let Some(federate) = link {
                 crate::intake::belongs_to(federate, &data)?;
             }
             self.lrc.receive_data(&data, path, Some(&first.batch))

@@ -337,7 +337,17 @@ impl Run {
         if let Some((instance, class)) = deletes {
             self.count("retract of a deletion");
             self.disturb(instance);
-            self.own(me).known.insert(instance, class);
+            let known = self
+                .network
+                .call(peer, |f| f.known_object_class_handle(instance));
+            if known.is_ok() {
+                self.own(me).known.insert(instance, class);
+            } else {
+                // An earlier owner's deletion has come here, of which this one was told nothing.
+                let deleters = &self.deleters[&instance];
+                assert!(deleters.len() > 1, "{me} has {instance} back");
+                self.count("retract of a deletion beside another's");
+            }
         }
     }
 
@@ -393,6 +403,7 @@ impl Run {
         };
         self.send(sent, &[]);
         self.disturbed.insert(instance);
+        self.deleters.entry(instance).or_default().insert(me);
         let class = self.own(me).known.remove(&instance);
         let class = class.expect("it was known");
         self.sends(me, handle, stamp, Some((instance, class)));

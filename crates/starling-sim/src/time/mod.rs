@@ -69,6 +69,8 @@ struct Run {
     dead: BTreeSet<FederateHandle>,
     /// Instances whose ownership or existence has changed since all came to rest.
     disturbed: BTreeSet<ObjectInstanceHandle>,
+    /// Who has deleted an instance.
+    deleters: BTreeMap<ObjectInstanceHandle, BTreeSet<FederateHandle>>,
     /// There is a management object model.
     managed: bool,
     report: Report,
@@ -97,6 +99,7 @@ pub fn run(seed: u64, actions: usize) -> Report {
         retracted: BTreeSet::new(),
         dead: BTreeSet::new(),
         disturbed: BTreeSet::new(),
+        deleters: BTreeMap::new(),
         managed: seed % 3 == 1,
         report: Report::default(),
     };
