@@ -84,7 +84,8 @@ impl Run {
     pub(super) fn look_at_what_was_told(&mut self) {
         // The model may have one who died as a restore was decided.
         let there: BTreeSet<_> = self.network.hosts.values().map(|h| h.handle).collect();
-        for (me, own) in &self.model.own {
+        for me in &there {
+            let own = self.model.own.get(me).expect("all have come to rest");
             own.rooms.managed.observer.is_answered(*me, &there);
         }
         let hosts = self.network.hosts.values();
