@@ -13,7 +13,7 @@ use crate::connection::Connection;
 use crate::messages::{RELAY_HEAD_BYTES, RUN_BYTES, SMALL_BYTES_MAX};
 use crate::server::{Ending, Server};
 use crate::trunk::{Channel, frame_bytes, kept};
-use crate::ways::{Way, each, last_best_effort};
+use crate::ways::{Way, each, is_best_effort, last_best_effort};
 use crate::{Config, datagrams::BY_STREAM, direct::Links};
 use mio::Token;
 use starling_core::message::FromExecutive;
@@ -177,11 +177,6 @@ impl Relay {
 fn may_go_apart(begin: &[u8], bytes: u64) -> bool {
     let fits = usize::try_from(bytes).is_ok_and(ParcelsOut::takes);
     fits && data_kind(begin) == Some(true)
-}
-
-/// Whether a whole frame is best-effort data.
-fn is_best_effort_frame(frame: &[u8]) -> bool {
-    data_kind(&frame[4..]) == Some(true)
 }
 
 /// `rest`: bytes of a frame that has begun before.
@@ -473,8 +468,10 @@ impl Server {
         data: &[u8],
         now: Instant,
     ) {
-        let best_effort = each(data).filter(|f| is_best_effort_frame(f)).count();
-        let holds = (best_effort < each(data).count()).then_some(n);
+        let lossy = || each(data).filter(|frame| is_best_effort(&frame[4..]));
+        let (best_effort, bytes) = lossy().fold((0, 0), |(n, bytes), f| (n + 1, bytes + f.len()));
+        // Also for what is no data: it is as long, and whoever passes it may go on for ever.
+        let holds = (best_effort == 0 || bytes < data.len()).then_some(n);
         let up = self.upstream.as_mut();
         let mut frame = up.map_or(Vec::new(), |up| std::mem::take(&mut up.passed));
         frame.clear();
@@ -489,12 +486,12 @@ impl Server {
         }
         self.deliver(holds, &frame, now);
         if !full.is_empty() {
-            let reliable = each(data).filter(|f| !is_best_effort_frame(f));
+            let reliable = each(data).filter(|frame| !is_best_effort(&frame[4..]));
             let reliable = reliable.collect::<Vec<_>>().concat();
             frame.clear();
             put_passed(&mut frame, from, &reliable);
             for receiver in full {
-                self.drop_best_effort(receiver, best_effort as u64);
+                self.drop_best_effort(receiver, best_effort);
                 if holds.is_some() {
                     self.forward(holds, receiver, &frame, now);
                 }

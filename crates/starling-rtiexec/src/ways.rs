@@ -570,14 +570,18 @@ pub(crate) fn each(mut frames: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
+/// Whether a frame, without its length, is data that may be dropped: declared best effort, and in receive order.
+pub(crate) fn is_best_effort(frame: &[u8]) -> bool {
+    data_kind(frame) == Some(true)
+        && matches!(read_data(frame), Some(Ok(data)) if data.is_best_effort())
+}
+
 /// Where in these whole frames the last one of best-effort data ends.
 pub(crate) fn last_best_effort(frames: &[u8]) -> Option<usize> {
     let (mut at, mut last) = (0, None);
     while let Ok(Some((frame, size))) = split_frame(&frames[at..]) {
         at += size;
-        if data_kind(frame) == Some(true)
-            && matches!(read_data(frame), Some(Ok(data)) if data.is_best_effort())
-        {
+        if is_best_effort(frame) {
             last = Some(at);
         }
     }

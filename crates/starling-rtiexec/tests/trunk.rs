@@ -708,6 +708,43 @@ fn a_message_a_little_longer_than_the_window_comes() {
     }
 }
 
+/// Who passes what is no data to a receiver that does not read is held up as by data, and this one is ended for it.
+#[test]
+fn what_is_passed_has_bounds_whatever_it_is() {
+    const MOST: usize = 1 << 26;
+    let server = run(|_| {});
+    let near = run_forwarder(&server, |config| {
+        config.send_queue_bytes = 64 * 1024;
+        config.send_stall = Some(Duration::from_millis(200));
+        config.heartbeat = Duration::from_millis(50);
+    });
+    for bytes in [40_000, 1] {
+        let federation = format!("of {bytes} bytes");
+        let [mut sender, receiver] = neighbours(&near, &near, &federation);
+        let to = [receiver.federate().handle()];
+        let (all, mut passed) = (near.state().connections, 0);
+        while near.state().connections == all {
+            while sender.link.writer.pending() < 64 * 1024 {
+                let out = sender.link.writer.out();
+                let before = out.len();
+                put_pass(out, &to, bytes, |out| out.resize(out.len() + bytes, 7));
+                passed += out.len() - before;
+            }
+            assert!(
+                passed < MOST,
+                "{passed} bytes are passed in pieces of {bytes}, and nobody is held up: {:?}",
+                near.state()
+            );
+            sender.link.writer.flush().unwrap();
+            sender.wait(Duration::from_millis(1));
+        }
+        drop((sender, receiver));
+        while near.state().connections > all - 2 {
+            std::thread::yield_now();
+        }
+    }
+}
+
 /// Who names a receiver again and again would have a copy made for each time.
 #[test]
 fn nobody_is_passed_the_same_twice() {
