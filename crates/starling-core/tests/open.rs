@@ -549,7 +549,8 @@ fn callbacks_are_open_as_the_page_says() {
 /// 11.4: A sends to the MOM, while it saves or is restored only without a time and regions.
 #[test]
 fn what_is_sent_to_the_mom_is_open_as_the_page_says() {
-    let mut open = page().mom;
+    let mut rows = page().mom;
+    let open = |row: &str, state: usize| rows[row][state];
     let mut wrong = Vec::new();
     for state in 0..STATES {
         let mut f = both();
@@ -569,7 +570,7 @@ fn what_is_sent_to_the_mom_is_open_as_the_page_says() {
             });
             let is_idle = state % 4 == 0;
             for (result, is_open) in [
-                (plainly, open[&row][state]),
+                (plainly, open(&row, state)),
                 (at.map(|_| ()), is_idle),
                 (with_regions, is_idle),
             ] {
@@ -581,9 +582,9 @@ fn what_is_sent_to_the_mom_is_open_as_the_page_says() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     for row in to_the_mom(&mut both()).into_values() {
-        open.remove(&row);
+        rows.remove(&row);
     }
-    let left: Vec<_> = open.into_keys().collect();
+    let left: Vec<_> = rows.into_keys().collect();
     assert_eq!(left, [COUNTS], "which has its own test");
 }
 
@@ -592,7 +593,8 @@ const COUNTS: &str = "what the RTI asks its library for others: counts";
 /// B, which has not heard of the save or restore yet, wants to know what A has counted, and A to be served.
 #[test]
 fn what_is_done_for_others_is_open_as_the_page_says() {
-    let open = page().mom;
+    let rows = page().mom;
+    let open = |row: &str, state: usize| rows[row][state];
     let report = format!("{OF_FEDERATES}.HLAreport.HLAreportUpdatesSent");
     let asked = "HLArequest.HLArequestUpdatesSent";
     let served = "HLAservice.HLAenableAsynchronousDelivery";
@@ -613,11 +615,11 @@ fn what_is_done_for_others_is_open_as_the_page_says() {
         f.hear();
         f.call("A", |_| ());
         let answered = f.control.0 - sent - 2;
-        assert_eq!(answered == 1, open[COUNTS][state], "{state}: {answered}");
+        assert_eq!(answered == 1, open(COUNTS, state), "{state}: {answered}");
 
         manage(&mut f, "B", (served, "A"), None).unwrap();
         f.run();
-        let is_open = open["other HLAservice"][state];
+        let is_open = open("other HLAservice", state);
         match state {
             0 | 4 => {}
             1..4 => f.call("A", |a| a.abort_federation_save()).unwrap(),
