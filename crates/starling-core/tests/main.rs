@@ -7,6 +7,7 @@ mod common;
 mod conflation;
 mod counters;
 mod ddm;
+mod deaths;
 mod fences;
 mod hostile;
 mod modified;

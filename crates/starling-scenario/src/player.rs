@@ -31,12 +31,8 @@ const TIMERS_MAX: usize = 100;
 /// it belongs to another layer (services, exceptions, arrangements), or what went wrong: where, what
 /// was expected and what came.
 pub fn play(scenario: &Scenario, layer: Layer, foms: &str) -> std::result::Result<Left, String> {
-    let of_this_layer = |only: &String| {
-        matches!(
-            only.as_str(),
-            "below" | "evoked" | "one-thread" | "processes"
-        )
-    };
+    let of_this_layer =
+        |only: &String| matches!(only.as_str(), "evoked" | "one-thread" | "processes");
     if let Some(only) = scenario.only.iter().find(|only| !of_this_layer(only)) {
         return Ok(vec![format!("only {only}")]);
     }

@@ -2,6 +2,8 @@
 //! how much may wait for it (1516.1-2010 §8.1).
 
 use super::*;
+use starling_core::Archived;
+use std::collections::BTreeSet;
 
 #[test]
 fn receive_order_waits_while_a_constrained_federate_does_not_advance() {
@@ -180,6 +182,19 @@ fn what_was_granted_and_not_delivered_comes_in_receive_order_once_constraint_is_
     assert_eq!(f.told("b"), "x@2TR, grant 2");
 }
 
+/// The table in docs/services/time.md has a row for each test of one, and the other way round.
+#[test]
+fn the_page_names_the_tests_of_its_rows() {
+    let page = include_str!("../../../../docs/services/time.md");
+    let rows = page.lines().filter(|l| l.starts_with('|'));
+    let cells = rows.filter_map(|l| l.strip_suffix("` |")?.rsplit_once('`'));
+    let is_row = |name: &&str| name.starts_with("withheld_") || name.starts_with("not_withheld_");
+    let named: BTreeSet<_> = cells.map(|(_, name)| name).filter(is_row).collect();
+    let functions = include_str!("withheld.rs").lines();
+    let functions = functions.filter_map(|l| l.strip_prefix("fn ")?.strip_suffix("() {"));
+    assert_eq!(named, functions.filter(is_row).collect());
+}
+
 /// What A does, and how B, which is constrained and does not advance, is told of it.
 fn withheld(what: impl Fn(&mut Federation, ObjectInstanceHandle, AttributeHandle), told: &str) {
     for until in ["advance", "asynchronous delivery"] {
@@ -264,14 +279,19 @@ fn withheld_all_three_in_time_stamp_order_whatever_else() {
     assert_eq!(f.told("b"), "i@5TT, remove r@6TT, grant 6");
 }
 
-/// What is done, and that B, which is constrained and does not advance, is told at once.
+/// What is done, and that B, which is constrained and does not advance, is told at once, before a message that
+/// came earlier.
 fn not_withheld(
     what: impl Fn(&mut Federation, ObjectInstanceHandle, &[AttributeHandle]),
     told: &str,
 ) {
     let (mut f, instance, xy) = known_instance();
+    f.plain("a", "earlier");
+    assert_eq!(f.told("c"), "earlier");
     what(&mut f, instance, &xy);
     assert_eq!(f.told("b"), told);
+    f.tar("b", 1.0);
+    assert_eq!(f.told("b"), "earlier");
 }
 
 #[test]
@@ -324,26 +344,140 @@ fn not_withheld_ownership() {
 
 #[test]
 fn not_withheld_advisories() {
-    let subscribed = |f: &mut Federation, _, _: &[AttributeHandle]| {
-        let class = f.interaction("I");
+    let begins_and_ends = |f: &mut Federation, _, xy: &[AttributeHandle]| {
+        let (class, sub, i) = (f.class("A"), f.class("A.B"), f.interaction("I"));
         f.call("b", |f| {
             f.enable_interaction_relevance_advisory_switch()?;
-            f.publish_interaction_class(class)
+            f.publish_interaction_class(i)
         })
         .unwrap();
+        assert_eq!(f.told("b"), "turnInteractionsOn");
+        let own = f.call("b", |f| {
+            f.enable_object_class_relevance_advisory_switch()?;
+            f.enable_attribute_relevance_advisory_switch()?;
+            f.enable_attribute_scope_advisory_switch()?;
+            f.publish_object_class_attributes(sub, xy)?;
+            f.register_object_instance(sub, None)
+        });
+        own.unwrap();
+        assert_eq!(
+            f.told("b"),
+            "startRegistrationForObjectClass, attributesInScope, turnUpdatesOnForObjectInstance"
+        );
+        let another = f.call("a", |f| f.register_object_instance(class, None));
+        assert_eq!(f.told("b"), "discover, attributesInScope");
+        f.call("a", |f| {
+            f.unconditional_attribute_ownership_divestiture(another?, xy, b"")
+        })
+        .unwrap();
+        assert_eq!(f.told("b"), "attributesOutOfScope");
+        for name in ["a", "c"] {
+            f.call(name, |f| {
+                f.unsubscribe_object_class(class)?;
+                f.unsubscribe_interaction_class(i)
+            })
+            .unwrap();
+        }
     };
-    not_withheld(subscribed, "turnInteractionsOn");
+    not_withheld(
+        begins_and_ends,
+        "stopRegistrationForObjectClass, turnUpdatesOffForObjectInstance, turnInteractionsOff",
+    );
 }
 
 #[test]
 fn not_withheld_synchronization_points() {
-    let announced = |f: &mut Federation, _, _: &[AttributeHandle]| {
-        f.call("c", |f| {
-            f.register_federation_synchronization_point("p", b"", &[])
-        })
-        .unwrap();
+    let from_beginning_to_end = |f: &mut Federation, _, _: &[AttributeHandle]| {
+        for told in [
+            "synchronizationPointRegistrationSucceeded, announceSynchronizationPoint",
+            "synchronizationPointRegistrationFailed",
+        ] {
+            f.call("b", |f| {
+                f.register_federation_synchronization_point("p", b"", &[])
+            })
+            .unwrap();
+            assert_eq!(f.told("b"), told);
+        }
+        for name in ["a", "b", "c"] {
+            f.told(name);
+            f.call(name, |f| f.synchronization_point_achieved("p", true))
+                .unwrap();
+        }
     };
-    not_withheld(announced, "announceSynchronizationPoint");
+    not_withheld(from_beginning_to_end, "federationSynchronized");
+}
+
+#[test]
+fn not_withheld_save_and_restore() {
+    let both = |f: &mut Federation, _, _: &[AttributeHandle]| {
+        let all = ["a", "b", "c"];
+        f.call("b", |f| f.request_federation_save("S", None))
+            .unwrap();
+        assert_eq!(f.told("b"), "initiateFederateSave");
+        f.call("b", |f| f.query_federation_save_status()).unwrap();
+        assert_eq!(f.told("b"), "federationSaveStatusResponse");
+        f.call("b", |f| f.abort_federation_save()).unwrap();
+        assert_eq!(f.told("b"), "federationNotSaved");
+        f.call("c", |f| f.request_federation_save("S", None))
+            .unwrap();
+        for name in all {
+            f.told(name);
+            f.call(name, |f| f.federate_save_begun()).unwrap();
+            f.call(name, |f| f.federate_save_complete()).unwrap();
+        }
+        f.run();
+        let mut task = f.archives().remove(0);
+        f.archived(&task, Archived::Written);
+        assert_eq!(f.told("b"), "federationSaved");
+        f.call("b", |f| f.request_federation_restore("")).unwrap();
+        assert_eq!(f.told("b"), "requestFederationRestoreFailed");
+        f.call("b", |f| f.query_federation_restore_status())
+            .unwrap();
+        assert_eq!(f.told("b"), "federationRestoreStatusResponse");
+        let saved = Archived::Read(task.write.take().expect("it was written"));
+        for is_aborted in [true, false] {
+            f.call("b", |f| f.request_federation_restore("S")).unwrap();
+            f.run();
+            let read = f.archives().remove(0);
+            f.archived(&read, saved.clone());
+            assert_eq!(
+                f.told("b"),
+                "requestFederationRestoreSucceeded, federationRestoreBegun"
+            );
+            for name in ["a", "c", "a", "c"] {
+                f.told(name);
+            }
+            assert_eq!(f.told("b"), "initiateFederateRestore");
+            if is_aborted {
+                f.call("a", |f| f.abort_federation_restore()).unwrap();
+                assert_eq!(f.told("b"), "federationNotRestored");
+                for name in ["a", "c"] {
+                    f.told(name);
+                }
+            }
+        }
+        for name in all {
+            f.call(name, |f| f.federate_restore_complete()).unwrap();
+        }
+    };
+    not_withheld(both, "federationRestored");
+}
+
+#[test]
+fn not_withheld_report_federation_executions() {
+    let asked = |f: &mut Federation, _, _: &[AttributeHandle]| {
+        f.call("b", |f| f.list_federation_executions()).unwrap();
+    };
+    not_withheld(asked, "reportFederationExecutions");
+}
+
+#[test]
+fn not_withheld_time_regulation_enabled() {
+    let enabled = |f: &mut Federation, _, _: &[AttributeHandle]| {
+        f.call("b", |f| f.enable_time_regulation(span(1.0)))
+            .unwrap();
+    };
+    not_withheld(enabled, "regulating 0");
 }
 
 #[test]
@@ -378,6 +512,55 @@ fn not_withheld_request_retraction() {
     assert_eq!(f.told("b"), "i@5TT, grant 1");
     f.call("a", |f| f.retract(sent)).unwrap();
     assert_eq!(f.told("b"), format!("retract {}", sent.number()));
+}
+
+/// They come in their place among the messages: what came before them is not withheld yet, what came after a grant is.
+#[test]
+fn not_withheld_time_constrained_enabled_and_time_advance_grant() {
+    let mut f = federation(&["a", "b"]);
+    f.regulate("a", 1.0);
+    f.plain("a", "before");
+    f.call("b", |f| f.enable_time_constrained()).unwrap();
+    f.plain("a", "withheld");
+    assert_eq!(f.told("b"), "before, constrained 0");
+    f.tar("b", 1.0);
+    f.plain("a", "advancing");
+    f.tar("a", 5.0);
+    f.plain("a", "granted");
+    assert_eq!(f.told("b"), "withheld, advancing, grant 1");
+    f.tar("b", 2.0);
+    assert_eq!(f.told("b"), "granted, grant 2");
+}
+
+/// They are messages in receive order like all others (11.1).
+#[test]
+fn withheld_what_the_mom_reflects_and_sends() {
+    const OF: &str = "HLAmanager.HLAfederate";
+    let (mut f, ..) = known_instance();
+    let class = f.class(OF);
+    let ask = f.interaction(&format!("{OF}.HLArequest.HLArequestPublications"));
+    let report = f.interaction(&format!("{OF}.HLAreport.HLAreportObjectClassPublication"));
+    let b = [4, f.member("b").handle().0].map(u32::to_be_bytes).concat();
+    f.call("b", |f| {
+        let state = f.attribute_handle(class, "HLAasynchronousDelivery")?;
+        f.subscribe_object_class_attributes(class, &[state], true, "")?;
+        f.subscribe_interaction_class(report, true)?;
+        f.publish_interaction_class(ask)?;
+        let whom = f.parameter_handle(ask, "HLAfederate")?;
+        f.send_interaction(ask, &[(whom, &b)], b"")
+    })
+    .unwrap();
+    f.call("a", |f| f.enable_asynchronous_delivery()).unwrap();
+    let names = |f: &mut Federation| -> Vec<_> {
+        let told = f.callbacks("b");
+        told.iter().map(Callback::name).collect()
+    };
+    assert_eq!(names(&mut f), ["discoverObjectInstance"; 3]);
+    f.tar("b", 1.0);
+    assert_eq!(
+        names(&mut f),
+        ["receiveInteraction", "reflectAttributeValues"]
+    );
 }
 
 const DELAYED: &str = "<delaySubscriptionEvaluation isEnabled=\"true\"/>";
