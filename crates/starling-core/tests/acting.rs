@@ -318,9 +318,10 @@ fn a_synchronization_point_is_asked_for_by_its_name_where_the_mim_has_a_paramete
                     let value = all.find(|(p, _): &(_, &[u8])| *p == parameter);
                     value.map(|(_, value)| value.to_vec()).unwrap_or_default()
                 };
-                let parameters = match class == report {
-                    true => [name, federates],
-                    false => [why, malformed],
+                let parameters = if class == report {
+                    [name, federates]
+                } else {
+                    [why, malformed]
                 };
                 (class, parameters.map(of))
             }

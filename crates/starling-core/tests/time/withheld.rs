@@ -499,11 +499,12 @@ fn why_warns_of_what_a_federate_itself_withholds_from_half_of_its_bound_on() {
             assert!(first(&of_time).starts_with(names[1]), "{of_time:?}");
             warning(&of_time)
         };
-        let send = |f: &mut Federation| match in_time_order {
-            true => {
+        let send = |f: &mut Federation| {
+            if in_time_order {
                 f.send("a", &large, 2.0);
+            } else {
+                f.plain("a", &large);
             }
-            false => f.plain("a", &large),
         };
         for _ in 0..3 {
             send(&mut f);
