@@ -6,7 +6,8 @@ usage: decode_test.py PLAYER
 The decoder is made from the data types of the MIM's XML (1516.2-2010, 4.12), and from nothing that
 the RTI's encoder uses. A value must be of its attribute's or parameter's data type to its last
 byte, with zeros where it is padded, and every attribute and report parameter of the MIM must come
-in some scenario.
+in some scenario, and in one as more than nothing: no empty array, no 0. What it must be instead
+the scenario says.
 """
 
 import re
@@ -20,6 +21,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 MIM = HERE.parent.parent / "spec/mim/HLAstandardMIM-2010.xml"
 NAMESPACE = {"m": "http://standards.ieee.org/IEEE1516-2010"}
+# Arrays of bytes to the MIM: what encode() gives of the times of 1516.1-2010, 12.
+TIMES = ("HLAlogicalTime", "HLAtimeInterval")
+TIME_BYTES = 8
 
 
 class Malformed(Exception):
@@ -110,6 +114,8 @@ class Types:
         if name in ("HLAunicodeString", "HLAtransportationName", "HLAupdateRateName"):
             units = b"".join(struct.pack(">H", v & 0xFFFF) for v in values)
             return units.decode("utf-16-be"), at
+        if name in TIMES and len(values) not in (0, TIME_BYTES):
+            raise Malformed(f"{name} of {len(values)} bytes")
         return values, at
 
     def aligned(self, name, data, at):
@@ -146,6 +152,13 @@ def declared(root, kind, member):
     return found
 
 
+def is_more(value):
+    """Whether anything in it is not 0."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return any(map(is_more, value)) if isinstance(value, list) else bool(value)
+
+
 def bytes_of(value):
     return bytes.fromhex(value[2:]) if value.startswith("0x") else value.strip('"').encode()
 
@@ -162,17 +175,19 @@ def main(player):
         sys.exit(played.stdout[-2000:] + played.stderr[-2000:])
     output = played.stdout + played.stderr
 
-    instances, seen, wrong = {}, set(), []
+    instances, seen, more, wrong = {}, set(), set(), []
 
-    def judge(classes, of_class, value):
-        for item in re.findall(r'(\w+)@[0-9a-f]+=(0x[0-9a-f]*|"[^"]*")', value):
+    def judge(classes, of_class, values):
+        for item in re.findall(r'(\w+)@[0-9a-f]+=(0x[0-9a-f]*|"[^"]*")', values):
             name, data = item
             of = classes.get((of_class, name))
             if of is None:
                 continue
             try:
-                types.whole(of, bytes_of(data))
+                value = types.whole(of, bytes_of(data))
                 seen.add((of_class, name))
+                if is_more(value):
+                    more.add((of_class, name))
             except (Malformed, UnicodeError) as fault:
                 wrong.append(f"{of_class}.{name}, {of}: {fault}: {data[:200]}")
 
@@ -190,16 +205,18 @@ def main(player):
     def wanted(all_of, part):
         return {key for key in all_of if part in key[0] + "."}
 
-    missing = wanted(attributes, "HLAmanager.HLAfedera") | wanted(parameters, ".HLAreport.")
-    missing = {m for m in missing - seen if m[1] != "HLAprivilegeToDeleteObject"}
+    all_of = wanted(attributes, "HLAmanager.HLAfedera") | wanted(parameters, ".HLAreport.")
+    all_of = {m for m in all_of if m[1] != "HLAprivilegeToDeleteObject"}
     # Abstract classes are never sent.
-    missing = {m for m in missing if not m[0].endswith(".HLAreport")}
+    all_of = {m for m in all_of if not m[0].endswith(".HLAreport")}
     for fault in wrong:
         print(f"malformed: {fault}")
-    for of_class, name in sorted(missing):
+    for of_class, name in sorted(all_of - seen):
         print(f"in no scenario: {of_class}.{name}")
+    for of_class, name in sorted(all_of & seen - more):
+        print(f"empty or 0 in every scenario: {of_class}.{name}")
     print(f"{len(seen)} attributes and parameters decoded")
-    return 1 if wrong or missing else 0
+    return 1 if wrong or all_of - more else 0
 
 
 if __name__ == "__main__":

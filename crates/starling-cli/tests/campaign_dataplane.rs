@@ -9,9 +9,8 @@ mod numbers;
 
 use numbers::forwarder::Forwarder;
 use numbers::lossy::way;
-use numbers::{Federate, Rtiexec, all_go_on, descriptors, moments, until};
+use numbers::{Federate, Rtiexec, all_go_on, descriptors, files, moments, segments, until};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
 
@@ -171,30 +170,11 @@ impl Field {
     }
 }
 
-/// Pieces of shared memory that a process has in its reach.
-fn segments(of: &Child) -> usize {
-    let maps = std::fs::read_to_string(format!("/proc/{}/maps", of.id())).unwrap();
-    let shared = maps.lines().filter(|line| line.contains("/memfd:"));
-    let numbers: BTreeSet<_> = shared.map(|line| line.split_whitespace().nth(4)).collect();
-    numbers.len()
-}
-
 fn resident_kb(of: &Child) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", of.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kb = line.unwrap().trim().trim_end_matches(" kB");
     kb.parse().unwrap()
-}
-
-fn files(below: &Path) -> BTreeSet<PathBuf> {
-    let mut all = BTreeSet::new();
-    for entry in std::fs::read_dir(below).unwrap().flatten() {
-        if entry.file_type().unwrap().is_dir() {
-            all.extend(files(&entry.path()));
-        }
-        all.insert(entry.path());
-    }
-    all
 }
 
 /// Processes that were told of rtiexec, but for that.

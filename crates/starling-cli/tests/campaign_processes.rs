@@ -1,12 +1,13 @@
 //! Federates in processes of their own that are killed, stopped and cut off at random moments, while they
-//! wait for grants, save and are restored: nobody hangs, time goes on, nothing is left over.
+//! wait for grants, save and are restored: nobody hangs, time goes on, and nothing is left over, no member, descriptor,
+//! piece of shared memory, file or half of a save.
 //! `make campaign-processes MOMENTS=300`
 #![allow(clippy::print_stdout, reason = "how federates tell what they do")]
 #![allow(clippy::print_stderr, reason = "the histogram of the campaign")]
 
 mod numbers;
 
-use numbers::{Ears, PATIENCE, members, moments, until};
+use numbers::{Ears, PATIENCE, descriptors, files, members, moments, segments, until};
 use starling::{Callback, CallbackModel, ExceptionKind, RtiAmbassador};
 use starling_core::{LogicalTime, LogicalTimeInterval};
 use std::collections::BTreeMap;
@@ -21,6 +22,9 @@ use std::time::Duration;
 const FEDERATES: usize = 3;
 const STAGES: [&str; 4] = ["waiting", "saving", "saved", "restoring"];
 const FAULTS: [&str; 3] = ["killed", "stopped", "cut off"];
+/// In a campaign of so many moments each fault comes at each stage so often at least, and 25 times as a rule.
+const ALL_MOMENTS: usize = 300;
+const FEWEST: usize = 10;
 
 /// The program of a federate: it advances, has the federation execution saved and restored at times, says
 /// what it does, and joins again whenever it is out.
@@ -266,14 +270,26 @@ impl Drop for Rtiexec {
 #[test]
 #[ignore = "takes minutes"]
 fn campaign() {
-    let (moments, seed) = moments(300);
+    let (moments, seed) = moments(ALL_MOMENTS);
     let mut random = fastrand::Rng::with_seed(seed);
     let directory = tempfile::tempdir().unwrap();
     let rtiexec = Rtiexec::start(directory.path());
+    let run = directory.path().join("run");
+    let held = |process: &Child| (descriptors(process), segments(process));
+    let alone = (held(&rtiexec.0), files(&run));
+    // Descriptors and pieces of shared memory of all processes.
+    let holds = |federates: &[Federate]| -> Vec<_> {
+        let processes = federates.iter().map(|federate| &federate.child);
+        processes.chain([&rtiexec.0]).map(held).collect()
+    };
     let mut federates: Vec<_> = (0..FEDERATES)
         .map(|_| Federate::start(&rtiexec.1))
         .collect();
-    let mut histogram = BTreeMap::<String, usize>::new();
+    federates
+        .iter()
+        .for_each(|federate| federate.until("granted", 3));
+    let most = holds(&federates);
+    let mut histogram = BTreeMap::<(&str, &str), usize>::new();
     for moment in 0..moments {
         let stage = STAGES[moment % STAGES.len()];
         let fault = FAULTS[random.usize(..FAULTS.len())];
@@ -298,14 +314,44 @@ fn campaign() {
             federates[n].signal("-CONT");
         }
         federates[n].until("granted", 3);
-        *histogram.entry(format!("{stage}: {fault}")).or_default() += 1;
+        // A save that is being made has files open.
+        until(
+            &format!("moment {moment}, {fault}: nothing is left over"),
+            || {
+                let now = holds(&federates);
+                now.iter()
+                    .zip(&most)
+                    .all(|(now, most)| now.0 <= most.0 && now.1 <= most.1)
+            },
+        );
+        assert_eq!(files(&run), alone.1, "moment {moment}, {fault}");
+        *histogram.entry((stage, fault)).or_default() += 1;
     }
-    eprintln!("seed {seed}, {moments} moments: {histogram:#?}");
+    let shown = histogram.iter();
+    let shown: Vec<_> = shown
+        .map(|((stage, fault), n)| format!("{stage}: {fault}: {n}"))
+        .collect();
+    eprintln!("seed {seed}, {moments} moments: {shown:#?}");
+    if moments >= ALL_MOMENTS {
+        for stage in STAGES {
+            for fault in FAULTS {
+                let came = histogram.get(&(stage, fault)).copied().unwrap_or_default();
+                assert!(
+                    came >= FEWEST,
+                    "{stage}: {fault}: {came} times, at least {FEWEST}"
+                );
+            }
+        }
+    }
     drop(federates);
-    // Nothing is left over: neither members nor half a save.
+    // Nothing is left over: neither members, nor what they took of rtiexec, nor half a save.
     until("no members are left over", || {
         members(&rtiexec.1).is_empty()
     });
+    until("rtiexec holds nothing of them", || {
+        held(&rtiexec.0) == alone.0
+    });
+    assert_eq!(files(&run), alone.1);
     let saves = std::fs::read_dir(directory.path().join("saves")).unwrap();
     for entry in saves.flatten() {
         let path = entry.path();

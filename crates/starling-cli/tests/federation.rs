@@ -407,6 +407,22 @@ fn who_is_cut_off_for_what_is_withheld_learns_it_and_so_do_others() {
     b.rti.subscribe_interaction_class(sent, true).unwrap();
     b.rti.enable_time_constrained().unwrap();
     assert!(matches!(b.next(), Callback::TimeConstrainedEnabled { .. }));
+    // Who asks is warned before.
+    for _ in 0..60 {
+        watcher.rti.send_interaction(sent, &[], &[0; 1000]).unwrap();
+    }
+    loop {
+        watcher.rti.evoke_callback(0.0).unwrap();
+        b.rti.evoke_callback(0.0).unwrap();
+        let why = ["why", "--rtiexec", &rtiexec.address, "B"];
+        let why = Command::new(env!("CARGO_BIN_EXE_starling"))
+            .args(why)
+            .output();
+        let said = String::from_utf8(why.unwrap().stdout).unwrap();
+        if said.contains(" % of the 100000 that its limits.withheld_bytes allows") {
+            break;
+        }
+    }
     let lost = loop {
         watcher.rti.send_interaction(sent, &[], &[0; 1000]).unwrap();
         watcher.rti.evoke_callback(0.0).unwrap();

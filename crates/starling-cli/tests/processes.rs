@@ -578,6 +578,7 @@ fn what_became_of_data_is_shown(mut rtiexec: Rtiexec, mut founder: Client) {
         counters: Box::new(counters),
         doing: Doing::default(),
         for_ms: 0,
+        withheld_bytes_max: 0,
     });
     // Answered behind it.
     founder.tell(ToExecutive::ListFederations);

@@ -71,6 +71,8 @@ counters! {
         held,
         /// Now: messages that time management withholds.
         withheld,
+        /// Now: about how many bytes these are, with what a save or restore withholds: what `limits.withheld_bytes` bounds.
+        withheld_bytes,
         /// Now: callbacks that wait for the federate.
         waiting,
     }
@@ -95,6 +97,7 @@ impl fmt::Display for Counters {
             (self.conflated, "of these replaced by newer reflections"),
             (self.held, "held for what they come after"),
             (self.withheld, "withheld by time management"),
+            (self.withheld_bytes, "bytes withheld"),
             (self.waiting, "callbacks wait"),
         ] {
             if count > 0 {

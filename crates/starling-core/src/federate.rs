@@ -401,6 +401,7 @@ impl Federate {
             outdated: self.counters.outdated + self.log.outdated(),
             held: self.log.held() as u64,
             withheld: self.delivery.withheld() as u64,
+            withheld_bytes: self.withheld_bytes() as u64,
             waiting: self.delivery.len() as u64,
             dropped: self.counters.dropped + self.delivery.dropped(),
             ..self.counters

@@ -110,6 +110,7 @@ impl Execution {
         walk.holds("joined", since);
         let Some(subject) = question.subject.as_deref() else {
             let _ = self.why_time(&mut walk, receiver);
+            self.why_withheld_bytes(&mut walk, receiver);
             self.why_point(&mut walk, receiver);
             return walk;
         };
@@ -141,6 +142,7 @@ impl Execution {
         };
         if found.is_ok() {
             let _ = self.why_withheld(&mut walk, receiver);
+            self.why_withheld_bytes(&mut walk, receiver);
             if let Some(turn) = walk.turn {
                 self.why_point(&mut walk, turn);
             }

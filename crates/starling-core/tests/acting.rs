@@ -5,6 +5,7 @@ use crate::save::two;
 use starling_core::message::ResignAction;
 use starling_core::{
     Callback, ExceptionKind, FederateHandle, InteractionClassHandle, ObjectInstanceHandle,
+    ParameterHandle,
 };
 
 const SERVICE: &str = "HLAmanager.HLAfederate.HLAservice.HLAenableAsynchronousDelivery";
@@ -171,6 +172,185 @@ fn a_period_wakes_the_executive_for_who_subscribes_to_what_it_updates() {
     assert_eq!(due(&mut f), Some(20));
     f.call("C", |f| f.unsubscribe_object_class(class)).unwrap();
     assert_eq!(due(&mut f), None);
+}
+
+/// The attributes that the MIM's XML declares for HLAfederate, and which of them are updated periodically.
+fn of_mim() -> Vec<(String, bool)> {
+    let between = |text: &'static str, from: &str, to: &str| {
+        let (_, rest) = text.split_once(from).expect(from);
+        rest.split_once(to).expect(to).0
+    };
+    let objects = between(starling_fom::standard_mim(), "<objects>", "</objects>");
+    let class = between(objects, "<name>HLAfederate</name>", "</objectClass>");
+    let attributes = class.split("<attribute>").skip(1);
+    let of = |attribute| {
+        let name = between(attribute, "<name>", "</name>").to_owned();
+        let updated = between(attribute, "<updateType>", "</updateType>");
+        (name, updated == "Periodic")
+    };
+    attributes.map(of).collect()
+}
+
+#[test]
+fn all_that_the_mim_calls_periodic_and_no_more_comes_with_each_period_until_it_is_0() {
+    let mut f = two();
+    let class = f.class("HLAmanager.HLAfederate");
+    let all: Vec<_> = of_mim()
+        .into_iter()
+        .map(|(name, periodic)| {
+            let attribute = f.federate("A").attribute_handle(class, &name);
+            (attribute.expect(&name), periodic)
+        })
+        .collect();
+    assert_eq!(all.iter().filter(|(_, periodic)| *periodic).count(), 19);
+    let names: Vec<_> = all.iter().map(|(attribute, _)| *attribute).collect();
+    let timing = f.interaction("HLAmanager.HLAfederate.HLAadjust.HLAsetTiming");
+    f.call("A", |f| {
+        f.subscribe_object_class_attributes(class, &names, true, "")?;
+        f.publish_interaction_class(timing)
+    })
+    .unwrap();
+    f.callbacks("A");
+    let b = f.member("B").handle();
+    let (of, whom) = about(&mut f, "A", timing, b);
+    let seconds = f.federate("A").parameter_handle(timing, "HLAreportPeriod");
+    let seconds = seconds.unwrap();
+    let set = |f: &mut Federation, period: u32| {
+        let values: [(_, &[u8]); 2] = [(of, &whom), (seconds, &period.to_be_bytes())];
+        f.call("A", |f| f.send_interaction(timing, &values, b""))
+            .unwrap();
+        f.run();
+        let due = f.executive().next_timeout();
+        due.map(|due| due.as_secs())
+    };
+    // What B's instance is worth then, sorted.
+    let told = |f: &mut Federation, at: u64| {
+        f.set_time(at);
+        f.time_out(&[]);
+        let mut told = Vec::new();
+        for callback in f.callbacks("A") {
+            let Callback::ReflectAttributeValues {
+                instance, values, ..
+            } = callback
+            else {
+                panic!("{callback:?}");
+            };
+            assert_eq!(instance, ObjectInstanceHandle(1 + u64::from(b.0)));
+            let values = values.iter();
+            told.extend(values.map(|(attribute, _): (_, &[u8])| attribute));
+        }
+        told.sort();
+        told
+    };
+    let mut periodic: Vec<_> = all.iter().filter(|(_, periodic)| *periodic).collect();
+    periodic.sort();
+    let periodic: Vec<_> = periodic.iter().map(|(attribute, _)| *attribute).collect();
+    assert_eq!(set(&mut f, 3), Some(3));
+    for at in 1..10 {
+        let expected = if at % 3 == 0 { &periodic[..] } else { &[] };
+        assert_eq!(told(&mut f, at), expected, "at {at} s");
+    }
+    assert_eq!(set(&mut f, 0), None);
+    for at in 10..20 {
+        assert_eq!(told(&mut f, at), [], "at {at} s");
+    }
+    // It counts from when it is set.
+    assert_eq!(set(&mut f, 4), Some(23));
+    assert_eq!(set(&mut f, 2), Some(21));
+    assert_eq!(told(&mut f, 21), periodic);
+    f.quiet();
+}
+
+/// 1516.1-2010, 11.4.3 speaks of a particular point, but the MIM of 2010 declares no parameter that names it: federations
+/// bring MIMs that do. Without a name all are reported.
+#[test]
+fn a_synchronization_point_is_asked_for_by_its_name_where_the_mim_has_a_parameter_for_it() {
+    const STATUS: &str = "SynchronizationPointStatus";
+    let mim = starling_fom::standard_mim();
+    let name = format!("<name>HLArequest{STATUS}</name>");
+    let (before, after) = mim.split_once(&name).expect("it is in the MIM");
+    let (body, after) = after.split_once("</interactionClass>").expect("its end");
+    let parameter =
+        "<parameter><name>HLAsyncPointName</name><dataType>HLAunicodeString</dataType></parameter>";
+    let mim = format!("{before}{name}{body}{parameter}</interactionClass>{after}");
+    let mut f = Federation::with_mim(mim);
+    f.join("A");
+    f.join("B");
+    let request = f.interaction(&format!(
+        "HLAmanager.HLAfederation.HLArequest.HLArequest{STATUS}"
+    ));
+    let report = f.interaction(&format!(
+        "HLAmanager.HLAfederation.HLAreport.HLAreport{STATUS}"
+    ));
+    let refused = f.interaction("HLAmanager.HLAfederate.HLAreport.HLAreportMOMexception");
+    f.call("A", |f| {
+        f.publish_interaction_class(request)?;
+        f.subscribe_interaction_class(report, true)?;
+        f.subscribe_interaction_class(refused, true)?;
+        f.register_federation_synchronization_point("P", b"", &[])?;
+        f.register_federation_synchronization_point("Q", b"", &[])
+    })
+    .unwrap();
+    f.run();
+    f.callbacks("B");
+    f.call("B", |f| f.synchronization_point_achieved("Q", true))
+        .unwrap();
+    f.callbacks("A");
+    let parameter = |f: &mut Federation, class, name| {
+        let parameter = f.federate("A").parameter_handle(class, name);
+        parameter.unwrap()
+    };
+    let asked = parameter(&mut f, request, "HLAsyncPointName");
+    let name = parameter(&mut f, report, "HLAsyncPointName");
+    let federates = parameter(&mut f, report, "HLAsyncPointFederates");
+    let why = parameter(&mut f, refused, "HLAexception");
+    let malformed = parameter(&mut f, refused, "HLAparameterError");
+    // What comes of a request: the values of parameters.
+    let ask = |f: &mut Federation, label: Option<&[u8]>| {
+        let values: Vec<_> = label.map(|label| (asked, label)).into_iter().collect();
+        f.call("A", |f| f.send_interaction(request, &values, b""))
+            .unwrap();
+        let told = f.callbacks("A").into_iter();
+        let told = told.map(|callback| match callback {
+            Callback::ReceiveInteraction { class, values, .. } => {
+                let of = |parameter: ParameterHandle| {
+                    let mut all = values.iter();
+                    let value = all.find(|(p, _): &(_, &[u8])| *p == parameter);
+                    value.map(|(_, value)| value.to_vec()).unwrap_or_default()
+                };
+                let parameters = if class == report {
+                    [name, federates]
+                } else {
+                    [why, malformed]
+                };
+                (class, parameters.map(of))
+            }
+            other => panic!("{other:?}"),
+        });
+        told.collect::<Vec<_>>()
+    };
+    let [a, b] = ["A", "B"].map(|name| f.member(name).handle().0);
+    let status = |of_b| [2, 4, a, 2, 4, b, of_b].map(u32::to_be_bytes).concat();
+    let of_p = (report, [text("P"), status(2)]);
+    let of_q = (report, [text("Q"), status(3)]);
+    assert_eq!(ask(&mut f, Some(&text("Q"))), std::slice::from_ref(&of_q));
+    assert_eq!(ask(&mut f, Some(&text("P"))), std::slice::from_ref(&of_p));
+    assert_eq!(ask(&mut f, None), [of_p, of_q]);
+    let mut refusal = |label: &[u8], why: &str, malformed: u32| {
+        let parts = [text(why), malformed.to_be_bytes().to_vec()];
+        assert_eq!(ask(&mut f, Some(label)), [(refused, parts)]);
+    };
+    refusal(&text("R"), "there is no synchronization point 'R'", 0);
+    let why = "parameter HLAsyncPointName is no value of its data type in the MIM (1 bytes): an HLAunicodeString, \
+               the count of its characters in 4 bytes, then 2 for each";
+    refusal(b"Q", why, 1);
+}
+
+/// An HLAunicodeString.
+fn text(text: &str) -> Vec<u8> {
+    let units: Vec<_> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    let count = text.encode_utf16().count() as u32;
+    [&count.to_be_bytes()[..], &units].concat()
 }
 
 /// What is told periodically grows without anybody's doing: it is not made for who takes nothing now, and who is counted

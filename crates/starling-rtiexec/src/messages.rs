@@ -411,6 +411,7 @@ impl Server {
                 counters,
                 doing,
                 for_ms,
+                ..
             } => {
                 if let Some(connection) = self.connection(n) {
                     connection.note_counters(**counters);

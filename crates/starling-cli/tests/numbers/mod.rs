@@ -533,6 +533,26 @@ pub fn descriptors(of: &Child) -> usize {
     open.unwrap().count()
 }
 
+/// Pieces of shared memory that a process has in its reach.
+pub fn segments(of: &Child) -> usize {
+    let maps = std::fs::read_to_string(format!("/proc/{}/maps", of.id())).unwrap();
+    let shared = maps.lines().filter(|line| line.contains("/memfd:"));
+    let numbers: BTreeSet<_> = shared.map(|line| line.split_whitespace().nth(4)).collect();
+    numbers.len()
+}
+
+/// All that is in a directory.
+pub fn files(below: &Path) -> BTreeSet<PathBuf> {
+    let mut all = BTreeSet::new();
+    for entry in std::fs::read_dir(below).unwrap().flatten() {
+        if entry.file_type().unwrap().is_dir() {
+            all.extend(files(&entry.path()));
+        }
+        all.insert(entry.path());
+    }
+    all
+}
+
 /// What was on its way to others when the federation was saved comes once after it is restored, and what was sent
 /// since does not; `way`: by which data goes from one to another.
 pub fn are_restored(rtiexec: &Rtiexec, way: &str) {

@@ -341,13 +341,16 @@ impl Executive {
             }
             // One that is no member any more may not know it yet.
             ToExecutive::Counted {
-                counters, doing, ..
+                counters,
+                doing,
+                withheld_bytes_max,
+                ..
             } => {
                 doing.require_names()?;
                 if let Ok((id, federate)) = self.membership(peer) {
                     self.contained(id, |execution| {
                         let member = execution.federation.member_mut(federate);
-                        member.map(|m| m.set_told(*counters, doing))
+                        member.map(|m| m.set_told(*counters, doing, withheld_bytes_max))
                     })??;
                 }
             }

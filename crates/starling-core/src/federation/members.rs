@@ -25,6 +25,8 @@ pub(crate) struct Member {
     /// What became of its data, as it has told last.
     pub(super) counters: Counters,
     pub(super) doing: Doing,
+    /// How many bytes may be withheld from it, as it has told last.
+    pub(super) withheld_bytes_max: u64,
     /// What it has told last of what it measures.
     pub(super) measured: Option<Box<Statistics>>,
 }
@@ -38,13 +40,21 @@ impl Member {
             resign_directive: fdd_directive(model),
             counters: Counters::default(),
             doing: Doing::default(),
+            withheld_bytes_max: 0,
             measured: None,
         }
     }
 
-    pub(crate) fn set_told(&mut self, counters: Counters, doing: Doing) {
+    pub(crate) fn set_told(&mut self, counters: Counters, doing: Doing, withheld_bytes_max: u64) {
         self.counters = counters;
         self.doing = doing;
+        self.withheld_bytes_max = withheld_bytes_max;
+    }
+
+    /// How many bytes are withheld from it, and how many may be, if it has told of more than half of these.
+    pub(crate) fn withholds_much(&self) -> Option<(u64, u64)> {
+        let (bytes, most) = (self.counters.withheld_bytes, self.withheld_bytes_max);
+        (bytes > most / 2).then_some((bytes, most))
     }
 
     pub(crate) fn set_measured(&mut self, measured: Box<Statistics>) {

@@ -49,6 +49,7 @@ impl Federation {
                 kind: m.kind,
                 resign_directive: m.resign_directive,
                 counters: Counters::default(),
+                withheld_bytes_max: 0,
                 doing: Doing::default(),
                 measured: None,
             };

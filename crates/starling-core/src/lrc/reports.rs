@@ -31,6 +31,7 @@ impl<O: Outbox> Lrc<O> {
                 callback: calls.callback.unwrap_or_default().to_owned(),
             },
             for_ms: u64::try_from(for_ms).unwrap_or(u64::MAX),
+            withheld_bytes_max: self.withheld_bytes_max as u64,
         });
         true
     }

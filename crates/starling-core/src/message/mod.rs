@@ -173,6 +173,8 @@ pub enum ToExecutive {
         doing: Doing,
         /// For how long, in milliseconds, if it knows; else 0.
         for_ms: u64,
+        /// How many bytes may be withheld from it (its `limits.withheld_bytes`) before it is cut off.
+        withheld_bytes_max: u64,
     },
     /// What a joined federate measures of itself, once in a while, for `starling stats`.
     Measured(Box<Statistics>),

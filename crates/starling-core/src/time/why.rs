@@ -8,6 +8,7 @@ use super::execution::Since;
 use super::galt::Wait;
 use crate::execution::Execution;
 use crate::executive::quoted;
+use crate::federation::members::Member;
 use crate::why::{Broken, Walk};
 use crate::{FederateHandle, PeerId};
 use std::time::Duration;
@@ -106,6 +107,21 @@ impl Execution {
             return walk.fails("time", why);
         }
         Ok(())
+    }
+
+    /// Whether a federate withholds so much that it may be cut off: what it keeps itself, of whatever size and in
+    /// whichever order, as it has told.
+    pub(crate) fn why_withheld_bytes(&self, walk: &mut Walk, of: FederateHandle) {
+        let member = self.federation.members().get(&of);
+        if let Some((bytes, most)) = member.and_then(Member::withholds_much) {
+            let percent = u128::from(bytes) * 100 / u128::from(most.max(1));
+            let why = format!(
+                "{bytes} bytes wait at {} for its advance, or the end of a save or restore: {percent} % of the {most} that \
+                 its limits.withheld_bytes allows; beyond these it is cut off",
+                self.federate_text(of)
+            );
+            let _ = walk.fails("withheld", why);
+        }
     }
 
     /// Who waits longer than this, and was not named yet.

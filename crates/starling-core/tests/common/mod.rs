@@ -106,7 +106,20 @@ impl Federation {
         Federation::on(Executive::new(), switches)
     }
 
+    /// With a MIM of the federation's own.
+    pub fn with_mim(mim: String) -> Self {
+        let mim = ModuleSource {
+            designator: "mim.xml".into(),
+            text: mim.into_bytes().into(),
+        };
+        Federation::created(Executive::new(), "", Some(mim))
+    }
+
     fn on(executive: Executive, switches: &str) -> Self {
+        Federation::created(executive, switches, None)
+    }
+
+    fn created(executive: Executive, switches: &str, mim: Option<ModuleSource>) -> Self {
         let mut new = Federation {
             bed: Bed::new(executive, DataPath::Executive, std::convert::identity),
             names: BTreeMap::new(),
@@ -119,7 +132,7 @@ impl Federation {
             text: fom(switches).into_bytes().into(),
         };
         let created = new.ask("creator", |lrc| {
-            lrc.create_federation_execution("F", vec![module], None, "")
+            lrc.create_federation_execution("F", vec![module], mim, "")
         });
         assert_eq!(created, Ok(Answer::Done));
         let creator = new.names.remove("creator").expect("just connected");

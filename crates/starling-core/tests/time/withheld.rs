@@ -4,6 +4,7 @@
 use super::*;
 use starling_core::Archived;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 #[test]
 fn receive_order_waits_while_a_constrained_federate_does_not_advance() {
@@ -645,6 +646,76 @@ fn a_federate_that_never_advances_takes_no_endless_memory_of_the_executive() {
     let lost = format!("{:?}", f.call("b", |f| f.next_callback()));
     assert!(lost.contains("limits.withheld_bytes"), "{lost}");
     assert!(f.is_joined("a") && f.is_joined("c"));
+}
+
+/// rtiexec counts 128 bytes for a message in time-stamp order, and nothing for others: the federate comes to its bound
+/// first, and tells of it.
+#[test]
+fn why_warns_of_what_a_federate_itself_withholds_from_half_of_its_bound_on() {
+    const MOST: usize = 100_000;
+    let large = "x".repeat(MOST / 8);
+    for in_time_order in [true, false] {
+        let mut f = federation(&["a", "b"]);
+        f.federate("b").set_withheld_bytes_max(MOST);
+        f.regulate("a", 1.0);
+        f.constrain("b");
+        let warned = |f: &mut Federation| {
+            f.run();
+            f.call("b", |f| f.report(Duration::ZERO));
+            f.run();
+            let of_data = f.why("b", "I");
+            let (of_time, _) = f.why_time("b");
+            let warning = |lines: &Vec<String>| {
+                let mut lines = lines.iter();
+                lines
+                    .find(|line| line.starts_with("FAIL withheld"))
+                    .cloned()
+            };
+            assert_eq!(warning(&of_data), warning(&of_time));
+            // What it waits for is said before.
+            let first = |lines: &[String]| {
+                let mut failing = lines.iter().filter(|line| line.starts_with("FAIL"));
+                failing.next().cloned().unwrap_or_default()
+            };
+            let names = ["FAIL time", "FAIL asked"];
+            assert!(first(&of_data).starts_with(names[0]), "{of_data:?}");
+            assert!(first(&of_time).starts_with(names[1]), "{of_time:?}");
+            warning(&of_time)
+        };
+        let send = |f: &mut Federation| {
+            if in_time_order {
+                f.send("a", &large, 2.0);
+            } else {
+                f.plain("a", &large);
+            }
+        };
+        for _ in 0..3 {
+            send(&mut f);
+        }
+        assert_eq!(warned(&mut f), None, "less than half");
+        for _ in 0..2 {
+            send(&mut f);
+        }
+        let warning = warned(&mut f).expect("more than half");
+        let bytes = f.member("b").withheld_bytes();
+        let percent = bytes * 100 / MOST;
+        assert!((62..66).contains(&percent), "{bytes} bytes");
+        let expected = format!(
+            "FAIL withheld: {bytes} bytes wait at 'b' for its advance, or the end of a save or restore: {percent} % of \
+             the 100000 that its limits.withheld_bytes allows; beyond these it is cut off"
+        );
+        assert_eq!(warning, expected);
+        // Who advances withholds no more.
+        f.tar("b", 2.0);
+        f.tar("a", 2.0);
+        assert!(f.told("b").ends_with("grant 2"));
+        f.call("b", |f| f.report(Duration::ZERO));
+        let (lines, _) = f.why_time("b");
+        assert!(
+            !lines.iter().any(|line| line.contains("withheld")),
+            "{lines:?}"
+        );
+    }
 }
 
 #[test]

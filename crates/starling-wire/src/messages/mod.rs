@@ -293,7 +293,7 @@ variants! {
         8 ResignFederate { federation, federate },
         9 Stop { force },
         10 Time(request),
-        11 Counted { counters, doing, for_ms },
+        11 Counted { counters, doing, for_ms, withheld_bytes_max },
         12 Part(part),
         13 PartTooLarge { applied, bytes },
         14 Leaves { why },

@@ -352,7 +352,7 @@ enums! {
         QueryWhy(question),
         Measured(statistics),
         QueryStatistics,
-        Counted { counters, doing, for_ms }
+        Counted { counters, doing, for_ms, withheld_bytes_max }
     }
     FromExecutive {
         Done(result),
