@@ -83,6 +83,7 @@ impl fmt::Display for Counters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} sent, {} received", self.sent, self.queued)?;
         for (count, what) in [
+            (self.conflated, "of these replaced by newer reflections"),
             (self.unwanted, "not sent: nobody subscribed"),
             (self.reduced, "left out by update rate"),
             (self.of_deleted, "not sent: the instance was deleted"),
@@ -94,7 +95,6 @@ impl fmt::Display for Counters {
             (self.lost, "best effort, lost on the way"),
             (self.outdated, "dropped: from before a restore"),
             (self.merged, "requests for values merged"),
-            (self.conflated, "of these replaced by newer reflections"),
             (self.held, "held for what they come after"),
             (self.withheld, "withheld by time management"),
             (self.withheld_bytes, "bytes withheld"),

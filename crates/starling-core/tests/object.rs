@@ -2,7 +2,7 @@
 
 use crate::common::Federation;
 use starling_core::message::{
-    DataBody, FromExecutive, ModuleSource, Payload, PeerInfo, ResignAction, ToExecutive,
+    DataBody, FromExecutive, ModuleSource, Payload, PeerInfo, ResignAction, ToExecutive, object,
 };
 use starling_core::{
     Callback, ExceptionKind, Executive, NAME_BYTES_MAX, ObjectClassHandle, ParameterHandle, PeerId,
@@ -281,6 +281,20 @@ fn default_names_are_looked_up() {
     assert_eq!(of(&mut f, "B", &name), Ok(instance), "not removed yet");
     f.callbacks("B");
     assert_eq!(of(&mut f, "B", &name), unknown, "removed");
+}
+
+/// Default names stay unique whatever a federate asks for.
+#[test]
+fn nobody_reserves_names_of_the_rti() {
+    for name in ["HLAinstance-2-1", "HLA", ""] {
+        let mut f = Federation::new("");
+        f.join("A");
+        let names = vec![name.to_owned()];
+        let multiple = false;
+        let refused = f.forge_request("A", &[], object::Request::ReserveNames { names, multiple });
+        let why = refused.unwrap_err();
+        assert!(why.contains("HLA") || why.contains("empty"), "{why}");
+    }
 }
 
 /// Its owner deletes an instance while others do something with it: they had not heard of it.

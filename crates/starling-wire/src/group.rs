@@ -14,7 +14,7 @@ use crate::datagram::{
     DatagramIn, DatagramOut, KEPT_BYTES_MAX, Secret, StreamPosition, split_datagram,
 };
 use starling_core::Run;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Who has got nothing in so many turns in which something was sent is to get it another way.
 const DEAF_TURNS: u32 = 3;
@@ -119,9 +119,8 @@ pub struct GroupIn {
     secret: Secret,
     incoming: DatagramIn,
     turn: u64,
-    /// Datagrams of later turns: until these begin nobody knows whether they are for this end, nor whether those are that
-    /// they show to be missing.
-    early: VecDeque<Vec<u8>>,
+    /// Datagrams of later turns, by their turn: until it begins nobody knows whether they are for this end.
+    early: BTreeMap<u64, VecDeque<Vec<u8>>>,
     early_bytes: usize,
     /// Its data for this end comes this way.
     grouped: bool,
@@ -142,7 +141,7 @@ impl GroupIn {
             secret,
             incoming: DatagramIn::default(),
             turn: 0,
-            early: VecDeque::new(),
+            early: BTreeMap::new(),
             early_bytes: 0,
             grouped: false,
             came: false,
@@ -171,13 +170,7 @@ impl GroupIn {
         let before = self.lost;
         self.lost = before.max(self.incoming.lost());
         let missed = self.grouped && !self.came && self.lost > before;
-        // What was not for this end, or is not to be. What of it is, is known to be missing once a later one of its turn comes.
-        let was = self.grouped;
-        self.early.retain(|datagram| {
-            let of = turn_of(datagram);
-            of > turn || grouped && (was || of == turn)
-        });
-        self.early_bytes = self.early.iter().map(|datagram| held(datagram)).sum();
+        self.leave_out(turn, (self.grouped, grouped));
         (self.turn, self.grouped) = (turn, grouped);
         if self.came {
             self.silent = 0;
@@ -189,6 +182,22 @@ impl GroupIn {
         }
         (self.told, self.silent) = (false, 0);
         true
+    }
+
+    /// Of what waits, drops what this turn shows not to be for this end; whether the turns before it were, and it is.
+    fn leave_out(&mut self, turn: u64, (was, is): (bool, bool)) {
+        let later = match turn.checked_add(1) {
+            Some(next) => self.early.split_off(&next),
+            None => BTreeMap::new(),
+        };
+        let mut gone = std::mem::replace(&mut self.early, later);
+        match (was, is) {
+            (true, true) => self.early.append(&mut gone),
+            (false, true) => self.early.extend(gone.remove_entry(&turn)),
+            (_, false) => {}
+        }
+        let gone = gone.values().flatten().map(|datagram| held(datagram));
+        self.early_bytes -= gone.sum::<usize>();
     }
 
     /// Whether something waits for a turn.
@@ -203,10 +212,14 @@ impl GroupIn {
 
     /// Frames that have waited for this turn.
     pub fn next_kept(&mut self) -> Option<Vec<u8>> {
-        while self.early.front().is_some_and(|d| turn_of(d) <= self.turn) {
-            let datagram = self.early.pop_front()?;
+        while let Some(mut first) = self.early.first_entry().filter(|e| *e.key() <= self.turn) {
+            let of = *first.key();
+            let Some(datagram) = first.get_mut().pop_front() else {
+                first.remove();
+                continue;
+            };
             self.early_bytes -= held(&datagram);
-            self.came |= turn_of(&datagram) == self.turn;
+            self.came |= of == self.turn;
             let frames = self.receive(&datagram);
             if !frames.is_empty() {
                 return Some(frames.to_vec());
@@ -247,23 +260,39 @@ impl GroupIn {
         if frames.is_empty() {
             return (&[], tell);
         }
-        // What may be for others makes room: the turn that is the first for this end has yet to be announced.
-        while !self.grouped && self.early_bytes + held(datagram) > KEPT_BYTES_MAX {
-            let Some(others) = self.early.pop_front() else {
-                break;
-            };
-            self.early_bytes -= held(&others);
-        }
-        if self.early_bytes + held(datagram) <= KEPT_BYTES_MAX {
+        if self.makes_room(head.behind, held(datagram)) {
             self.early_bytes += held(datagram);
-            self.early.push_back(datagram.to_vec());
+            let of_turn = self.early.entry(head.behind).or_default();
+            of_turn.push_back(datagram.to_vec());
         }
         (&[], tell)
     }
-}
 
-fn turn_of(datagram: &[u8]) -> u64 {
-    split_datagram(datagram).map_or(0, |(head, _)| head.behind)
+    /// Makes room for so many bytes of a later turn, if there can be any. What is sent to this end now is of the nearest turns:
+    /// the farthest makes room. Until the first turn that is for this end is announced, what may be for others does, so the
+    /// oldest.
+    fn makes_room(&mut self, turn: u64, bytes: usize) -> bool {
+        while self.early_bytes + bytes > KEPT_BYTES_MAX {
+            let entry = if self.grouped {
+                self.early.last_entry().filter(|last| *last.key() > turn)
+            } else {
+                self.early.first_entry()
+            };
+            let Some(mut entry) = entry else {
+                return false;
+            };
+            let gone = if self.grouped {
+                entry.get_mut().pop_back()
+            } else {
+                entry.get_mut().pop_front()
+            };
+            if entry.get().is_empty() {
+                entry.remove();
+            }
+            self.early_bytes -= gone.map_or(0, |datagram| held(&datagram));
+        }
+        true
+    }
 }
 
 /// What one that is kept takes in memory, about.

@@ -430,6 +430,18 @@ impl Turns {
         self.send();
     }
 
+    /// Far more than is kept for a turn comes; how many bytes of datagrams.
+    fn flood(&mut self) -> usize {
+        let mut bytes = 0;
+        for _ in 0..1000 {
+            self.put(20);
+            let datagram = self.wire.pop().unwrap();
+            self.come(&datagram);
+            bytes += datagram.len();
+        }
+        bytes
+    }
+
     fn send(&mut self) {
         self.wire.push(self.out.datagram().to_vec());
         self.out.sent();
@@ -558,12 +570,9 @@ proptest! {
 #[test]
 fn what_comes_before_its_turn_is_announced_waits_for_it() {
     let mut group = Turns::new();
+    group.turn(false);
     // For others, far more than is kept.
-    for _ in 0..1000 {
-        group.put(50);
-        let others = group.wire.pop().unwrap();
-        group.come(&others);
-    }
+    group.flood();
     group.turn(false);
     group.put(1);
     group.turn(true);
@@ -572,6 +581,7 @@ fn what_comes_before_its_turn_is_announced_waits_for_it() {
         group.come(&datagram);
     }
     assert_eq!(group.taken, []);
+    group.read();
     group.read();
     assert_eq!(group.taken, [], "they are of the next turn");
     group.read();
@@ -585,6 +595,72 @@ fn what_comes_before_its_turn_is_announced_waits_for_it() {
     group.read();
     group.read();
     assert_eq!((group.taken.len(), group.lost), (5, 0));
+}
+
+/// Before the first turn that is for this end the last that came is kept, after it the first: what there is no room for is lost.
+#[test]
+fn what_waits_for_a_turn_has_a_bound() {
+    const KEPT: usize = 64 << 10;
+    for grouped in [false, true] {
+        let mut group = Turns::new();
+        if grouped {
+            group.turn(true);
+            group.read();
+        }
+        group.turn(true);
+        let bytes = group.flood();
+        let sent = group.next;
+        group.turn(true);
+        group.read();
+        let (all, came) = (sent as usize, group.taken.len());
+        let most = all * KEPT / bytes;
+        assert!(came <= most && came > most / 2, "{came} of {most}");
+        let kept = if grouped {
+            0..came as u64
+        } else {
+            sent - came as u64..sent
+        };
+        assert_eq!(group.taken, kept.collect::<Vec<_>>());
+        group.read();
+        assert_eq!(
+            (group.taken.len() as u64 + group.lost, group.lost > 0),
+            (sent, true)
+        );
+    }
+}
+
+/// Whoever is on the sender's host may say that its datagrams are of any turn.
+#[test]
+fn a_datagram_of_a_turn_that_does_not_come_is_in_no_others_way() {
+    for grouped in [false, true] {
+        let mut group = Turns::new();
+        if grouped {
+            group.turn(true);
+            group.read();
+        }
+        let mut far = GroupOut::new(SECRET, 1400);
+        for _ in 0..100 {
+            far.next_turn();
+        }
+        // More than is kept.
+        for _ in 0..100 {
+            let frame = best_effort(0);
+            let (frame, _) = split_frame(&frame).unwrap().unwrap();
+            for _ in 0..30 {
+                far.put(&DataFrame::new(&read_data(frame).unwrap().unwrap()));
+            }
+            group.come(far.datagram());
+            far.sent();
+        }
+        for _ in 0..3 {
+            group.turn(true);
+            group.put(1);
+            let early = group.wire.pop().unwrap();
+            group.come(&early);
+            group.read();
+        }
+        assert_eq!((group.taken, group.lost), (vec![0, 1, 2], 0));
+    }
 }
 
 #[test]

@@ -261,8 +261,8 @@ impl State {
                 let Some(&(mark, number)) = whose else {
                     continue;
                 };
-                let mut peers = open.peers.iter_mut();
-                let Some(peer) = peers.find(|p| p.mark == mark && !p.broken) else {
+                let mut peers = open.peers.iter_mut().enumerate();
+                let Some((at, peer)) = peers.find(|(_, p)| p.mark == mark && !p.broken) else {
                     continue;
                 };
                 let federate = peer.federate;
@@ -272,7 +272,8 @@ impl State {
                     continue;
                 };
                 let (frames, tell) = heard.incoming.take(datagram);
-                let waits = before.is_some() && heard.incoming.keeps();
+                // What the link says next is of it, and of all that follows: it stays where it is.
+                let waits = before == Some(at) && heard.incoming.keeps();
                 self.settle();
                 let spoilt = self.take_heard(federate, heard, frames);
                 if spoilt || tell {

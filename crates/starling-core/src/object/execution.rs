@@ -1,9 +1,9 @@
 //! Object management at the executive.
 
+use super::federate::require_legal_name;
 use super::privilege_to_delete;
 use super::registered::{Instance, NameUse, name_bytes};
 use crate::declaration::SlotSet;
-use crate::exception::require_name;
 use crate::execution::Execution;
 use crate::message::object::{Entry, Request};
 use crate::message::{AttributeRegions, Cause, Data, DataBody, Discovery, LogIndex, Stamp};
@@ -25,7 +25,7 @@ impl Execution {
         match request {
             Request::ReserveNames { names, multiple } => {
                 let mut all = names.iter();
-                all.try_for_each(|name| require_name("an object instance", name))
+                all.try_for_each(|name| require_legal_name(name))
                     .map_err(|e| ProtocolError(e.message))?;
                 self.reserve_names(cause, names, multiple);
             }

@@ -302,7 +302,7 @@ impl Federate {
 }
 
 /// IllegalName for what users may not reserve (§6.2).
-fn require_legal_name(name: &str) -> Result<(), Exception> {
+pub(super) fn require_legal_name(name: &str) -> Result<(), Exception> {
     if name.is_empty() {
         throw!(IllegalName, "the name is empty");
     }
