@@ -487,6 +487,7 @@ impl Server {
         self.take_datagrams(now);
         let receivers = std::mem::take(&mut self.dirty);
         self.send_bundled(&receivers);
+        receivers.iter().for_each(|n| self.flush_way(*n));
         self.dirty = receivers;
         for _ in 0..self.work.len() {
             if let Some(n) = self.work.pop_front() {
