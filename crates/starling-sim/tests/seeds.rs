@@ -45,6 +45,15 @@ fn seed_of_a_save_that_overtook_a_message() {
     starling_sim::saves::run(3_020_874, 300);
 }
 
+/// Best-effort data that came on a link of its own was dropped for newer data that had come otherwise.
+#[test]
+fn seeds_of_messages_that_nothing_had_overtaken() {
+    starling_sim::saves::run(6_054_483, 300);
+    for seed in [6_097_704, 6_129_551] {
+        starling_sim::saves::run_managed(seed, 300);
+    }
+}
+
 /// A flush that was asked for between the instruction to save and its callback promised more than its time and lookahead.
 #[test]
 fn seed_of_a_flush_that_crossed_an_instruction() {
