@@ -9,7 +9,6 @@ mod numbers;
 
 use numbers::namespaces::{self, Namespace};
 use numbers::{Federate, Rtiexec, all_go_on, descriptors, until};
-use std::process::Command;
 
 const DIRECT: &str = "direct tcp";
 const PORT: u16 = 15160;
@@ -286,13 +285,7 @@ fn bytes_of_a_thousand(test: &str, settings: &str, way: &str) -> Option<u64> {
     let receiver = hosts.federate_with(&rtiexec, OTHER, "receiver", "other", settings);
     rtiexec.until_path(way, 1);
     let sent = || {
-        let counted = format!("/sys/class/net/to{OTHER}/statistics/tx_bytes");
-        let by = hosts.by(ONE);
-        let shown = Command::new(by[0])
-            .args(&by[1..])
-            .args(["cat", &counted])
-            .output();
-        let shown = String::from_utf8(shown.unwrap().stdout).unwrap();
+        let shown = hosts.0[ONE].file(&format!("/sys/class/net/to{OTHER}/statistics/tx_bytes"));
         shown.trim().parse::<u64>().unwrap()
     };
     receiver.hears(&[&sender]);
@@ -313,8 +306,9 @@ fn over_a_narrow_cable_more_gets_through_compressed() {
     };
     for (test, method) in [("l", "lz4"), ("z", "zstd")] {
         let compressed = of(test, method, &format!("{DIRECT}, {method}")).unwrap();
+        // Of 100 bytes each; less is saved where a slow machine sends small bundles, as their heads are not compressed.
         assert!(
-            3 * compressed < plain,
+            2 * compressed < plain,
             "{method}: {compressed} bytes, else {plain}"
         );
     }
