@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -31,11 +30,10 @@ def allocated(there: Path, counter: Path, test: dict) -> dict[str, int]:
     common = [BMFED, "--fom", FOM, "--adapter", "tcp", "--local-settings", meet]
     roles = {"a": ["--master", "--pair", "a:b", "--test", json.dumps(test), "--out", there],
              "b": []}  # fmt: skip
-    with subprocess.Popen([Path(BMFED).with_name("bench-meet"), meet]) as place:
+    command = [Path(BMFED).with_name("bench-meet"), meet]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as place:
         try:
-            while not (there / "meet").exists():
-                assert place.poll() is None
-                time.sleep(0.01)
+            assert place.stdout.readline().startswith("ready ")
             both = [
                 subprocess.Popen(
                     [*common, "--name", name, *more],
