@@ -47,3 +47,9 @@ def test_an_update_takes_no_more_instructions(name):
     assert found[-1] <= one.most, found
     # It is updates that are counted.
     assert found[-1] > 100
+
+
+def test_several_links_are_written_in_bundles():
+    """Who writes to eight is busy with that for longer than makes a link idle, and is not idle."""
+    one = row(f"{instructions.TO_EIGHT}, sendto system calls: send", rounds=1)
+    assert 4 / instructions.BUNDLE < one.measure() <= one.most

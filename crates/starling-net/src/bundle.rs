@@ -106,7 +106,8 @@ impl Bundle {
         self.due
     }
 
-    /// What waited was written.
+    /// What waited was written, and it is `now`: who writes to several, or wakes them, may be busy with that for longer than
+    /// makes a link idle.
     pub fn flushed(&mut self, now: Instant) {
         self.flushed = Some(now);
         self.due = None;

@@ -79,7 +79,7 @@ impl Sending {
     /// Sends what is bundled, and one that asks, or says, whether the other end is heard.
     fn send(&mut self, now: Instant, asks: bool) {
         self.out.datagram(self.heard.is_some(), asks);
-        self.flush(now);
+        self.flush();
         if asks {
             self.sent = now;
         }
@@ -102,7 +102,7 @@ impl Sending {
     }
 
     /// Sends what is bundled, if something is.
-    pub(crate) fn flush(&mut self, now: Instant) {
+    pub(crate) fn flush(&mut self) {
         if !self.out.complete(self.heard.is_some()) {
             return;
         }
@@ -111,7 +111,7 @@ impl Sending {
         let to = None;
         self.socket.send_all([Leaving { to, bytes, lengths }]);
         self.out.sent();
-        self.bundle.flushed(now);
+        self.bundle.flushed(Instant::now());
     }
 
     /// A datagram of rtiexec's has come.
@@ -290,7 +290,7 @@ impl Link {
             }
             return;
         }
-        sending.flush(Instant::now());
+        sending.flush();
         frame.put_into(self.out());
         self.follow_stream();
     }
@@ -302,7 +302,7 @@ impl Link {
         if written < behind {
             self.flush_if_free();
         } else if let Some(sending) = &mut self.datagrams {
-            sending.flush(Instant::now());
+            sending.flush();
         }
     }
 
@@ -311,7 +311,7 @@ impl Link {
         let Some(sending) = &mut self.datagrams else {
             return;
         };
-        sending.flush(Instant::now());
+        sending.flush();
         let messages = sending.out.messages();
         if messages > 0 {
             self.put_link_request(&LinkRequest::Sent { messages });

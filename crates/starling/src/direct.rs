@@ -466,7 +466,7 @@ impl Direct {
         // Behind the turn that it is of.
         self.flush_groups();
         self.pending = 0;
-        self.bundle.flushed(now);
+        self.bundle.flushed(Instant::now());
     }
 
     fn write(&mut self, at: usize, stream: &mut LinkWriter, now: Instant) {

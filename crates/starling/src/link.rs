@@ -253,14 +253,15 @@ impl Link {
         }
         // Behind what it comes after.
         if let Some(sending) = &mut self.datagrams {
-            sending.flush(Instant::now());
+            sending.flush();
         }
         self.writer.pending()
     }
 
     fn write(&mut self) {
+        let written = self.writer.flush();
         let now = Instant::now();
-        match self.writer.flush() {
+        match written {
             Ok(done) => {
                 self.last_written = now;
                 if done {
@@ -308,7 +309,7 @@ impl Link {
         if self.bundle.is_blocked() {
             self.publish();
             if let Some(sending) = &mut self.datagrams {
-                sending.flush(Instant::now());
+                sending.flush();
             }
         } else {
             self.flush();
@@ -641,7 +642,7 @@ impl Outbox for Link {
         }
         if let Some(sending) = &mut self.datagrams {
             // It comes before: rtiexec may take it for nothing behind this.
-            sending.flush(Instant::now());
+            sending.flush();
         }
         if resigns {
             self.tell_sent();

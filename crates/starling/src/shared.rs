@@ -623,7 +623,7 @@ impl Shared {
         }
         // It may have been published for room, before it was due.
         if pending || self.bundle.due().is_some() {
-            self.bundle.flushed(now);
+            self.bundle.flushed(Instant::now());
         }
     }
 
