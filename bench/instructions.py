@@ -150,7 +150,7 @@ CALL_BOUNDS: dict[tuple[str, str, str], Bound] = {
     # The sender writes a bundle and reads what confirms it; the receiver waits, reads, confirms.
     ("direct tcp", "send", "all"): (3.5 / BUNDLE, 1 / BUNDLE),
     ("direct tcp", "receive", "all"): (3.5 / BUNDLE, 1 / BUNDLE),
-    # Bundles end by the clock, too, and so more often than they are full; one for each message would be 8.
+    # Bundles end by the clock, too, and so sooner than they are full; without them it would be 8.
     (TO_EIGHT, "send", "sendto"): (0.2, 8 / BUNDLE),
     # Wait, read, write.
     ("direct tcp", "pong", "all"): 3.3,
