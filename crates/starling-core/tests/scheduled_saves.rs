@@ -699,3 +699,35 @@ fn a_save_at_the_last_time_comes_to_who_is_there() {
         }
     }
 }
+
+/// One that may still send at the last time is instructed, where nothing comes to it, and then counts as through that.
+#[test]
+fn who_is_held_at_the_last_time_holds_up_nobody() {
+    let last = LogicalTime::float64(f64::MAX).expect("it is finite");
+    let names = ["a", "b"];
+    let mut f = federation(&names);
+    for name in names {
+        regulate(&mut f, name, 0);
+        told(&mut f, name);
+    }
+    for name in names {
+        constrain(&mut f, name);
+        told(&mut f, name);
+    }
+    f.call("a", |l| l.time_advance_request_available(last))
+        .expect("it may advance");
+    f.call("b", |l| l.time_advance_request(last))
+        .expect("it may advance");
+    for name in names {
+        told(&mut f, name);
+    }
+    f.call("b", |l| l.request_federation_save("S", Some(last)))
+        .expect("it takes part in time");
+    for name in names {
+        assert_eq!(told(&mut f, name).last(), Some(&SAVE), "{name}");
+    }
+    complete(&mut f, &names);
+    for name in names {
+        assert!(told(&mut f, name).contains(&"federationSaved"), "{name}");
+    }
+}

@@ -4,12 +4,14 @@
 use crate::common::{Federation, Sent};
 use starling_core::message::{AttributeRegions, ResignAction};
 use starling_core::{
-    Callback, LogicalTime, LogicalTimeInterval, Lrc, ObjectInstanceHandle, Order, RegionHandle,
-    ServiceGroup, Transportation,
+    Callback, FederateHandle, LogicalTime, LogicalTimeInterval, Lrc, ObjectInstanceHandle, Order,
+    RegionHandle, ServiceGroup, Transportation,
 };
 
 const REPORT: &str = "HLAmanager.HLAfederate.HLAreport.HLAreportServiceInvocation";
 const SWITCH: &str = "HLAmanager.HLAfederate.HLAadjust.HLAsetServiceReporting";
+
+const REFUSED: &str = "HLAmanager.HLAfederate.HLAreport.HLAreportMOMexception";
 
 /// A report, decoded.
 #[derive(Debug, PartialEq)]
@@ -50,22 +52,52 @@ fn managed() -> Federation {
     let mut f = Federation::new("<conveyProducingFederate isEnabled=\"true\"/>");
     f.join("A");
     let b = f.join("B");
-    let (report, switch) = (f.interaction(REPORT), f.interaction(SWITCH));
-    let (of, on) = {
-        let a = f.federate("A");
-        let of = a.parameter_handle(switch, "HLAfederate").unwrap();
-        let on = a.parameter_handle(switch, "HLAreportingState").unwrap();
-        (of, on)
-    };
+    let report = f.interaction(REPORT);
+    f.call("A", |a| a.subscribe_interaction_class(report, true))
+        .unwrap();
+    switch_on(&mut f, b);
+    f
+}
+
+/// A has a federate's calls reported.
+fn switch_on(f: &mut Federation, of: FederateHandle) {
+    let switch = f.interaction(SWITCH);
     f.call("A", |a| {
-        a.subscribe_interaction_class(report, true)?;
+        let parameters = ["HLAfederate", "HLAreportingState"];
+        let [federate, on] = parameters.map(|name| a.parameter_handle(switch, name).unwrap());
         a.publish_interaction_class(switch)?;
-        let handle = [4_u32, b.0].map(u32::to_be_bytes).concat();
-        a.send_interaction(switch, &[(of, &handle), (on, &1_u32.to_be_bytes())], b"")
+        let handle = [4_u32, of.0].map(u32::to_be_bytes).concat();
+        let values: &[(_, &[u8])] = &[(federate, &handle), (on, &1_u32.to_be_bytes())];
+        a.send_interaction(switch, values, b"")
     })
     .unwrap();
     f.run();
-    f
+}
+
+/// What may not be thrown at either, as neither knew of the other, is reported, by the same name as other refusals of it.
+#[test]
+fn a_subscription_to_reports_that_crosses_the_switch_ends_the_reporting() {
+    let mut f = Federation::new("");
+    f.join("A");
+    let b = f.join("B");
+    let (refused, report) = (f.interaction(REFUSED), f.interaction(REPORT));
+    f.call("A", |a| a.subscribe_interaction_class(refused, true))
+        .unwrap();
+    f.run();
+    f.call_late("B", |b| b.subscribe_interaction_class(report, true))
+        .unwrap();
+    switch_on(&mut f, b);
+    let told = f.callbacks("A");
+    let [Callback::ReceiveInteraction { class, values, .. }] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert_eq!(*class, refused);
+    let service = f.federate("A").parameter_handle(refused, "HLAservice");
+    let (_, said) = values
+        .iter()
+        .find(|(p, _)| Ok(*p) == service)
+        .expect("it is reported");
+    assert_eq!(text(said, &mut 0), format!("HLAinteractionRoot.{SWITCH}"));
 }
 
 /// The FDD's switch is each joiner's initial one (11.4.1, 4.9); who wants to hear reports has none made of itself.

@@ -118,7 +118,8 @@ impl Execution {
         {
             self.set_switches(cause, federate, |s| s.report_services = false);
             let why = adjust::reported_to_itself(federate);
-            let class = "HLAmanager.HLAfederate.HLAadjust.HLAsetServiceReporting";
+            let class =
+                "HLAinteractionRoot.HLAmanager.HLAfederate.HLAadjust.HLAsetServiceReporting";
             self.report_mom_exception(cause, federate, class, Fault::refused(why));
         }
     }

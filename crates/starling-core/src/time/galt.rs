@@ -205,9 +205,11 @@ impl Clock {
 
     /// It is through the time of a save, and sends nothing up to there any more. What else it has
     /// asked for says so anyhow, but a Flush Queue Request may be granted less. One up to that time at most has crossed the
-    /// instruction: its federate is not constrained, so that nobody counts on it.
+    /// instruction: its federate is not constrained, so that nobody counts on it. Who is at the last time there is has
+    /// come to the save without asking for more.
     pub(crate) fn pass(&mut self, time: LogicalTime) {
-        if matches!(self.advance, Some((Advance::FlushQueue, to)) if to > time) {
+        let at_end = self.time == time && time == time.time_type().last();
+        if at_end || matches!(self.advance, Some((Advance::FlushQueue, to)) if to > time) {
             self.floor = self.bound_from(time, true);
         }
     }
