@@ -6,15 +6,15 @@
 //! - what it may not call the RTI does not call for it: the manager is told so, once, by HLAreportMOMexception;
 //! - what the executive knows of publications, instances, ownership, transportation and time is the same.
 
+use crate::calls::Caller;
 use crate::fom::source;
 use crate::network::Network;
 use crate::program::Report;
 use crate::watch::Watch;
-use starling_bed::Sent;
 use starling_core::message::{ModuleSource, Request, ResignAction};
 use starling_core::{
     AttributeHandle, Callback, DataPath, Exception, FederateHandle, InteractionClassHandle,
-    LogicalTime, LogicalTimeInterval, Lrc, MessageRetractionHandle, ObjectClassHandle,
+    LogicalTime, LogicalTimeInterval, MessageRetractionHandle, ObjectClassHandle,
     ObjectInstanceHandle, ObjectModel, Order, ParameterHandle, PeerId, Transportation, saved,
 };
 use std::collections::BTreeMap;
@@ -137,7 +137,7 @@ impl Value {
     }
 }
 
-type Call = Box<dyn Fn(&mut Lrc<Sent>) -> Result<(), Exception>>;
+type Call = Box<dyn Fn(&mut Caller<'_>) -> Result<(), Exception>>;
 
 /// Nobody looks on: the two are compared.
 struct Nobody;
@@ -153,12 +153,10 @@ impl Watch for Nobody {
 struct One {
     network: Network,
     draw: fastrand::Rng,
-    steps: u64,
 }
 
 impl One {
     fn step(&mut self) -> bool {
-        self.steps += 1;
         self.network.step(&mut self.draw, &mut Nobody)
     }
 
@@ -212,7 +210,6 @@ pub fn run(seed: u64, actions: usize) -> Report {
         One {
             network,
             draw: fastrand::Rng::with_seed(seed ^ n),
-            steps: 0,
         }
     });
     let mut run = Run {
@@ -228,7 +225,9 @@ pub fn run(seed: u64, actions: usize) -> Report {
     for _ in 0..actions {
         run.act();
     }
-    run.report.steps = run.both.iter().map(|one| one.steps).sum();
+    for one in run.both {
+        run.report.add(&one.network.report());
+    }
     run.report
 }
 
@@ -278,7 +277,6 @@ impl Run {
             .filter(|f| *f != self.manager)
             .collect();
         if members.len() < 3 {
-            self.report.count("joined", 1);
             return self.join();
         }
         let me = members[self.draw.usize(..members.len())];
@@ -312,7 +310,7 @@ impl Run {
         let refused = done.is_err();
         self.compare(&format!("{service} of {me}: {done:?}"), refused);
         let what = if refused { "refused" } else { service };
-        self.report.count(what, 1);
+        self.report.count(format!("mom: {what}"), 1);
     }
 
     /// What the MOM has no service for, or what goes on beside it: alike in both.
@@ -360,7 +358,6 @@ impl Run {
         assert_eq!(reports, usize::from(refused), "reports of {what}: {told:?}");
         let told: Vec<_> = told.into_iter().filter(|c| !is_report(c)).collect();
         assert_eq!(first.remove(&manager).unwrap_or_default(), told, "{what}");
-        self.report.callbacks += first.values().map(Vec::len).sum::<usize>() as u64;
         assert_eq!(first, second, "what others are told of {what}");
         let saved = self.both.each_ref();
         let saved = saved.map(|one| one.network.executive.save("F").expect("it is there"));

@@ -91,10 +91,6 @@ pub(crate) struct Checker {
     instances: BTreeMap<ObjectInstanceHandle, Instance>,
     pub(crate) points: Points,
     world: World,
-    /// Callbacks checked.
-    pub(crate) callbacks: u64,
-    /// Attribute Ownership Acquisition Notifications among them.
-    pub(crate) acquisitions: u64,
 }
 
 impl Watch for Checker {
@@ -380,7 +376,6 @@ impl Checker {
 
     /// A callback is delivered, at one that may leave out what is followed by newer values, or not.
     pub(crate) fn callback(&mut self, at: FederateHandle, callback: &Callback, conflates: bool) {
-        self.callbacks += 1;
         self.points.callback(at, callback);
         let receiver = self
             .receivers
@@ -467,7 +462,6 @@ impl Checker {
             ..
         } = callback
         {
-            self.acquisitions += 1;
             for a in attributes {
                 receiver.advice.wanted.remove(&(*instance, *a));
                 // The former owner's values that have not come yet won't.

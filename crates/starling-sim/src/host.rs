@@ -27,6 +27,8 @@ pub(crate) struct Ways {
     pub(crate) queued: u64,
     /// What was sent as most is: without a time, with one.
     pub(crate) sent: [u64; 2],
+    /// Data that had to wait, since it has overtaken what it comes after.
+    pub(crate) early: u64,
 }
 
 impl Ways {
@@ -38,6 +40,7 @@ impl Ways {
             left: self.left + other.left,
             queued: self.queued + other.queued,
             sent: [0, 1].map(|n| self.sent[n] + other.sent[n]),
+            early: self.early + other.early,
         }
     }
 
@@ -50,6 +53,7 @@ impl Ways {
         let [untimed, timed] = self.sent;
         report.count("sent as most is", untimed);
         report.count("sent as most is, with a time", timed);
+        report.count("fault: data overtakes what it comes after", self.early);
     }
 }
 
@@ -199,6 +203,8 @@ impl Host {
         let Some(first) = self.unread.front_mut() else {
             return;
         };
+        let held = |lrc: &Lrc<Sent>| lrc.counters().map_or(0, |c| c.held);
+        let before = held(&self.lrc);
         let (rest, from) = (&first.batch.bytes()[first.taken..], first.from);
         let path = DataPath::of(from);
         if let Some((data, used)) = read_plain(&mut self.begin, rest)
@@ -219,6 +225,7 @@ impl Host {
             let taken = self.lrc.receive_data(&data, path, Some(&first.batch));
             taken.unwrap_or_else(|e| panic!("{} refuses what comes: {e}", self.handle));
         }
+        self.ways.early += u64::from(held(&self.lrc) > before);
         self.end_of_batch();
         self.lives();
     }

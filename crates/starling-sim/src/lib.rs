@@ -9,6 +9,7 @@
 
 pub mod acts;
 mod advice;
+mod calls;
 mod check;
 pub mod ddm;
 mod fom;

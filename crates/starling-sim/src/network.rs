@@ -1,13 +1,15 @@
 //! The virtual network: links that keep their own order and nothing else.
 
-use crate::host::{Host, Ways};
+use crate::calls::Caller;
+use crate::host::{Deciding, Host, Ways};
+use crate::program::Report;
 use crate::watch::Watch;
 use starling_bed::{Link, Links, Message, Sent};
 use starling_core::message::{Data, FromExecutive, ModuleSource, Payload, PeerInfo, ToExecutive};
 use starling_core::{
     Answer, Archived, AttributeHandle, Callback, Conflated, DataPath, Exception, ExceptionKind,
     Executive, FederateHandle, InteractionClassHandle, LogicalTime, Lrc, MessageRetractionHandle,
-    ObjectInstanceHandle, ParameterHandle, PeerId, Transportation,
+    ObjectInstanceHandle, ParameterHandle, PeerId, Service, Transportation,
 };
 use starling_wire::{
     Frame, PlainFrames, put_data, put_from_executive, put_to_executive, read_data, split_frame,
@@ -44,12 +46,20 @@ pub(crate) struct Network {
     /// The time for update rates.
     pub(crate) now_us: u64,
     last_peer: u64,
+    /// What was called and told here, and what went wrong.
+    pub(crate) report: Report,
 }
 
 impl Network {
     pub(crate) fn new(path: DataPath, seed: u64) -> Self {
         let mut executive = Executive::new();
         executive.allow_direct_links();
+        let mut report = Report::default();
+        let how = match path {
+            DataPath::Direct => "direct links",
+            DataPath::Executive => "by the executive",
+        };
+        report.count(how, 1);
         Network {
             path,
             executive,
@@ -68,7 +78,20 @@ impl Network {
             gone: Ways::default(),
             now_us: 0,
             last_peer: 0,
+            report,
         }
+    }
+
+    pub(crate) fn count(&mut self, what: &'static str) {
+        self.report.count(what, 1);
+    }
+
+    /// All that was counted.
+    pub(crate) fn report(self) -> Report {
+        let hosts = self.hosts.values().map(|host| host.ways);
+        let (ways, mut report) = (hosts.fold(self.gone, Ways::and), self.report);
+        ways.report(&mut report);
+        report
     }
 
     /// A new connection to the executive.
@@ -101,16 +124,21 @@ impl Network {
         time: &str,
     ) {
         let (peer, mut lrc) = self.connect();
-        lrc.create_federation_execution("F", modules, mim, time)
-            .expect("it is connected");
+        let done = lrc.create_federation_execution("F", modules, mim, time);
+        let called = self.report.called(Service::CreateFederationExecution, done);
+        called.expect("it is connected");
         self.send(peer, None, &mut lrc);
     }
 
     /// Asks to join it.
     pub(crate) fn join(&mut self, modules: Vec<ModuleSource>) {
         let (peer, mut lrc) = self.connect();
-        lrc.join_federation_execution(None, "sim", "F", modules)
-            .expect("it is connected");
+        let done = lrc.join_federation_execution(None, "sim", "F", modules);
+        let called = self.report.called(Service::JoinFederationExecution, done);
+        called.expect("it is connected");
+        if !self.hosts.is_empty() {
+            self.count("fault: late join");
+        }
         self.send(peer, None, &mut lrc);
         self.joining.insert(peer, lrc);
     }
@@ -156,19 +184,65 @@ impl Network {
     }
 
     /// Runs a service at a host and puts what it sends on the links.
-    pub(crate) fn call<T>(&mut self, peer: PeerId, service: impl FnOnce(&mut Lrc<Sent>) -> T) -> T {
-        self.at(peer, |host, _| {
+    pub(crate) fn call<T>(
+        &mut self,
+        peer: PeerId,
+        service: impl FnOnce(&mut Caller<'_>) -> T,
+    ) -> T {
+        self.at(peer, |host, network| {
             host.settle();
-            service(&mut host.lrc)
+            service(&mut Caller::new(&mut host.lrc, &mut network.report))
         })
     }
 
-    fn at<T>(&mut self, peer: PeerId, work: impl FnOnce(&mut Host, &mut fastrand::Rng) -> T) -> T {
+    /// A host's data to another takes this path from now on.
+    pub(crate) fn change_path(&mut self, peer: PeerId, to: FederateHandle, path: DataPath) {
+        self.count("fault: a data path changes");
+        self.at(peer, |host, _| {
+            host.settle();
+            host.lrc.set_data_path(to, path);
+        });
+    }
+
+    /// A host reads nothing from now on.
+    pub(crate) fn stall(&mut self, peer: PeerId) {
+        self.count("fault: stopped");
+        self.stalled.insert(peer);
+    }
+
+    /// What waited for the federation's word and has it.
+    pub(crate) fn decided(
+        &mut self,
+    ) -> Vec<(
+        FederateHandle,
+        Deciding,
+        Result<Vec<AttributeHandle>, Exception>,
+    )> {
+        let mut decided = Vec::new();
+        for host in self.hosts.values_mut() {
+            if let Some(asked) = &host.deciding
+                && let Some(answer) = host.lrc.divested(asked.service, asked.request)
+            {
+                let asked = host.deciding.take().expect("it was just there");
+                let given = answer.as_ref().is_ok_and(|divested| !divested.is_empty());
+                let what = if given {
+                    "ownership: given away on the federation's word"
+                } else {
+                    "ownership: nobody wants what was to be given away"
+                };
+                self.report.count(what, 1);
+                decided.push((host.handle, asked, answer));
+            }
+        }
+        decided
+    }
+
+    fn at<T>(&mut self, peer: PeerId, work: impl FnOnce(&mut Host, &mut Self) -> T) -> T {
         let mut host = self
             .hosts
             .remove(&peer)
             .expect("calls are made at hosts that are there");
-        let result = work(&mut host, &mut self.ways);
+        let result = work(&mut host, self);
         self.send(peer, Some(host.handle), &mut host.lrc);
         self.hosts.insert(peer, host);
         result
@@ -176,7 +250,13 @@ impl Network {
 
     /// The next callback of a host, now delivered.
     pub(crate) fn next_callback(&mut self, peer: PeerId) -> Option<Callback> {
-        self.at(peer, Host::next_callback)
+        let callback = self.at(peer, |host, network| host.next_callback(&mut network.ways));
+        if let Some(callback) = &callback {
+            self.report.callbacks += 1;
+            let what = format!("callback: {}", callback.name());
+            self.report.count(what, 1);
+        }
+        callback
     }
 
     /// Update Attribute Values, with a time or without: the short way, which needs nothing that was read, or the long one.
@@ -188,7 +268,8 @@ impl Network {
         time: Option<LogicalTime>,
     ) -> Result<MessageRetractionHandle, Exception> {
         let plainly = |lrc: &mut Lrc<Sent>| lrc.update_plainly(instance, values, tag, time);
-        self.send_values(peer, time, plainly, |lrc| match time {
+        let service = Service::UpdateAttributeValues;
+        self.send_values(peer, (service, time), plainly, |lrc| match time {
             Some(time) => lrc.update_attribute_values_at(instance, values, tag, time),
             None => lrc
                 .update_attribute_values(instance, values, tag)
@@ -205,7 +286,8 @@ impl Network {
         time: Option<LogicalTime>,
     ) -> Result<MessageRetractionHandle, Exception> {
         let plainly = |lrc: &mut Lrc<Sent>| lrc.send_plainly(class, values, tag, time);
-        self.send_values(peer, time, plainly, |lrc| match time {
+        let service = Service::SendInteraction;
+        self.send_values(peer, (service, time), plainly, |lrc| match time {
             Some(time) => lrc.send_interaction_at(class, values, tag, time),
             None => lrc
                 .send_interaction(class, values, tag)
@@ -216,12 +298,12 @@ impl Network {
     fn send_values(
         &mut self,
         peer: PeerId,
-        time: Option<LogicalTime>,
+        (service, time): (Service, Option<LogicalTime>),
         plainly: impl FnOnce(&mut Lrc<Sent>) -> Option<MessageRetractionHandle>,
         closely: impl FnOnce(&mut Lrc<Sent>) -> Result<MessageRetractionHandle, Exception>,
     ) -> Result<MessageRetractionHandle, Exception> {
         let now_us = self.now_us;
-        self.at(peer, |host, _| {
+        let sent = self.at(peer, |host, _| {
             if let Some(sent) = plainly(&mut host.lrc) {
                 host.ways.sent[usize::from(time.is_some())] += 1;
                 return Ok(sent);
@@ -231,17 +313,13 @@ impl Network {
                 host.lrc.set_time_us(now_us);
             }
             closely(&mut host.lrc)
-        })
-    }
-
-    /// How often which short way was taken.
-    pub(crate) fn ways(&self) -> Ways {
-        let hosts = self.hosts.values().map(|host| host.ways);
-        hosts.fold(self.gone, Ways::and)
+        });
+        self.report.called(service, sent)
     }
 
     /// Moves one item of a link drawn by `draw`; false if all links are empty.
     pub(crate) fn step(&mut self, draw: &mut fastrand::Rng, checker: &mut dyn Watch) -> bool {
+        self.report.steps += 1;
         let reads = |link: &Link| match link {
             Link::Down(peer) => !self.stalled.contains(peer),
             Link::Up(_) => true,
@@ -257,6 +335,7 @@ impl Network {
         // Some networks have slow data links, so that what they carry is overtaken.
         for _ in 0..self.slow {
             if matches!(link, Link::Data(..)) {
+                self.count("fault: a data link gives way");
                 link = busy[draw.usize(..busy.len())];
             }
         }
@@ -304,6 +383,9 @@ impl Network {
         let links: Vec<_> = links.collect();
         let link = (!links.is_empty()).then(|| links[self.faults.usize(..links.len())]);
         self.standing.extend(link);
+        if link.is_some() {
+            self.count("fault: a link stands still");
+        }
         link.is_some()
     }
 
@@ -335,6 +417,7 @@ impl Network {
             host.lost += 1;
         }
         if to.is_some() || matches!(link, Link::Up(_)) {
+            self.count("fault: best effort is lost");
             checker.dropped(data.sender, to, &data.body);
         }
         true
@@ -565,11 +648,6 @@ impl Network {
         }
     }
 
-    /// What was lost on its way to those who are there.
-    pub(crate) fn lost(&self) -> u64 {
-        self.hosts.values().map(|host| host.lost).sum()
-    }
-
     /// A host is no longer there: its links end behind what they carry.
     pub(crate) fn remove(&mut self, peer: PeerId) {
         let Some(gone) = self.hosts.remove(&peer) else {
@@ -591,6 +669,7 @@ impl Network {
 
     /// A host dies: what it had sent may be lost from any point on.
     pub(crate) fn kill(&mut self, peer: PeerId, draw: &mut fastrand::Rng, checker: &mut dyn Watch) {
+        self.count("fault: killed");
         if let Some(up) = self.links.carried(Link::Up(peer)) {
             up.truncate(draw.usize(..=up.len()));
         }

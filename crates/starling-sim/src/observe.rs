@@ -7,10 +7,10 @@
 //!   interaction to the RTI, who was lost;
 //! - what it was told last of what the RTI tells when it changes is what it is told when it asks anew, and is so.
 
-use starling_bed::Sent;
+use crate::calls::Caller;
 use starling_core::{
-    AttributeHandle, Callback, Exception, FederateHandle, Lrc, ObjectClassHandle,
-    ObjectInstanceHandle, ObjectModel, Owner,
+    AttributeHandle, Callback, Exception, FederateHandle, ObjectClassHandle, ObjectInstanceHandle,
+    ObjectModel, Owner,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,7 +85,7 @@ impl Adjust {
 
 /// A federate has the RTI adjust what it does with some federate.
 pub(crate) fn adjust(
-    f: &mut Lrc<Sent>,
+    f: &mut Caller<'_>,
     of: FederateHandle,
     what: Adjust,
     number: u32,
@@ -142,7 +142,7 @@ impl Observer {
     pub(crate) fn begin(
         &mut self,
         draw: &mut fastrand::Rng,
-        f: &mut Lrc<Sent>,
+        f: &mut Caller<'_>,
     ) -> Result<(), Exception> {
         self.hears_of_services = draw.u8(..3) == 0;
         let said = Adjust::ALL.map(Adjust::class);
@@ -171,7 +171,7 @@ impl Observer {
     pub(crate) fn act(
         &mut self,
         draw: &mut fastrand::Rng,
-        f: &mut Lrc<Sent>,
+        f: &mut Caller<'_>,
         there: &[FederateHandle],
     ) -> Result<&'static str, Exception> {
         let class = CLASSES[draw.usize(..CLASSES.len())];
@@ -214,7 +214,7 @@ impl Observer {
 
     fn some(
         draw: &mut fastrand::Rng,
-        f: &mut Lrc<Sent>,
+        f: &mut Caller<'_>,
         class: &str,
     ) -> Result<(ObjectClassHandle, Vec<AttributeHandle>), Exception> {
         let class = f.object_class_handle(class)?;
@@ -233,7 +233,7 @@ impl Observer {
     fn subscribe(
         &mut self,
         draw: &mut fastrand::Rng,
-        f: &mut Lrc<Sent>,
+        f: &mut Caller<'_>,
         class: &str,
     ) -> Result<(), Exception> {
         let (class, attributes) = Self::some(draw, f, class)?;
@@ -249,7 +249,7 @@ impl Observer {
     fn unsubscribe(
         &mut self,
         draw: &mut fastrand::Rng,
-        f: &mut Lrc<Sent>,
+        f: &mut Caller<'_>,
         class: &str,
     ) -> Result<(), Exception> {
         let (class, attributes) = Self::some(draw, f, class)?;
@@ -264,7 +264,7 @@ impl Observer {
     fn ask_for_values(
         &mut self,
         draw: &mut fastrand::Rng,
-        f: &mut Lrc<Sent>,
+        f: &mut Caller<'_>,
         class: &str,
     ) -> Result<(), Exception> {
         let (class, attributes) = Self::some(draw, f, class)?;
@@ -384,7 +384,7 @@ impl Observer {
     }
 
     /// Asks once more for all that it subscribes to.
-    pub(crate) fn ask_anew(&mut self, f: &mut Lrc<Sent>) -> Result<(), Exception> {
+    pub(crate) fn ask_anew(&mut self, f: &mut Caller<'_>) -> Result<(), Exception> {
         self.before = std::mem::take(&mut self.told);
         for class in CLASSES {
             let class = f.object_class_handle(class)?;

@@ -10,6 +10,7 @@ use starling_core::{
     AttributeHandle, Callback, Conflated, DataPath, Exception, ExceptionKind, FederateHandle,
     ObjectClassHandle, PeerId, Service,
 };
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a run did.
@@ -19,25 +20,49 @@ pub struct Report {
     pub steps: u64,
     /// Callbacks delivered and checked.
     pub callbacks: u64,
-    /// Times that ownership was acquired.
-    pub acquisitions: u64,
-    /// How often what happened, of programs that count it: services, callbacks, faults.
-    pub coverage: BTreeMap<&'static str, u64>,
+    /// How often what happened: services by room, exceptions, callbacks, actions of resigning, faults.
+    pub coverage: BTreeMap<Cow<'static, str>, u64>,
 }
 
 impl Report {
-    pub(crate) fn count(&mut self, what: &'static str, times: u64) {
-        *self.coverage.entry(what).or_default() += times;
+    pub(crate) fn count(&mut self, what: impl Into<Cow<'static, str>>, times: u64) {
+        *self.coverage.entry(what.into()).or_default() += times;
+    }
+
+    /// Counts a service that was called, or the exception that it has thrown.
+    pub(crate) fn called<T>(
+        &mut self,
+        service: Service,
+        done: Result<T, Exception>,
+    ) -> Result<T, Exception> {
+        let what = match &done {
+            Ok(_) => format!("{}: {}", room(service), service.name()),
+            Err(e) => format!("exception: {}", e.kind.name()),
+        };
+        self.count(what, 1);
+        done
     }
 
     /// Adds what another run did.
     pub fn add(&mut self, other: &Report) {
         self.steps += other.steps;
         self.callbacks += other.callbacks;
-        self.acquisitions += other.acquisitions;
         for (what, times) in &other.coverage {
-            self.count(what, *times);
+            self.count(what.clone(), *times);
         }
+    }
+}
+
+/// The room of a service, by its chapter.
+fn room(service: Service) -> &'static str {
+    match service.clause().split('.').next() {
+        Some("4") => "federation",
+        Some("5") => "declaration",
+        Some("6") => "object",
+        Some("7") => "ownership",
+        Some("8") => "time",
+        Some("9") => "ddm",
+        _ => "support",
     }
 }
 
@@ -72,7 +97,6 @@ fn run_with(seed: u64, actions: usize, conflated: Conflated) -> Report {
         paths,
         network: Network::new(path, seed),
         checker: Checker::default(),
-        steps: 0,
         conflated: 0,
         lossy: 0,
     };
@@ -98,17 +122,8 @@ fn run_with(seed: u64, actions: usize, conflated: Conflated) -> Report {
         }
     }
     run.rest();
-    let mut report = Report {
-        steps: run.steps,
-        callbacks: run.checker.callbacks,
-        acquisitions: run.checker.acquisitions,
-        coverage: BTreeMap::new(),
-    };
-    report.count("fault: best effort is lost", run.network.lost());
-    run.network.ways().report(&mut report);
-    if run.conflated > 0 {
-        report.count("conflated", run.conflated);
-    }
+    let mut report = run.network.report();
+    report.count("conflated", run.conflated);
     report
 }
 
@@ -119,7 +134,6 @@ struct Run {
     paths: fastrand::Rng,
     network: Network,
     checker: Checker,
-    steps: u64,
     /// How much is lost of what is sent by best effort, until it comes to rest.
     lossy: u8,
     /// Reflections that were replaced by newer ones, as of when the network was last at rest.
@@ -134,7 +148,6 @@ impl Run {
     }
 
     fn step(&mut self) -> bool {
-        self.steps += 1;
         self.network.step(&mut self.draw, &mut self.checker)
     }
 
@@ -161,7 +174,7 @@ impl Run {
         } else {
             DataPath::Executive
         };
-        self.network.call(peer, |lrc| lrc.set_data_path(to, path));
+        self.network.change_path(peer, to, path);
     }
 
     /// One random thing that a federate, or fate, does.
@@ -438,6 +451,7 @@ impl Run {
         let done = self.network.call(peer, |f| match choice {
             0..2 => f.reserve_object_instance_name(&names[0]),
             2 => f.reserve_multiple_object_instance_name(&[&names[0], &names[1]]),
+            3 if names[0] < names[1] => f.release_multiple_object_instance_name(&[&names[0]]),
             3 => f.release_object_instance_name(&names[0]),
             _ => f.reserve_object_instance_name("HLAname"),
         });
@@ -575,20 +589,13 @@ impl Run {
 
     /// Calls that wait for the federation's word return when it has come.
     fn decide(&mut self) {
-        for host in self.network.hosts.values_mut() {
-            let Some(asked) = &host.deciding else {
-                continue;
-            };
-            let Some(answer) = host.lrc.divested(asked.service, asked.request) else {
-                continue;
-            };
-            let asked = host.deciding.take().expect("it was just there");
+        for (me, asked, answer) in self.network.decided() {
             let divested = match answer {
                 Ok(divested) => divested,
                 Err(e) if e.kind == ExceptionKind::NoAcquisitionPending => Vec::new(),
                 Err(e) => panic!("unexpected {e}"),
             };
-            let views = self.checker.views(host.handle);
+            let views = self.checker.views(me);
             views.decided(asked.instance, &asked.attributes, &divested);
         }
     }

@@ -4,7 +4,6 @@ use super::*;
 
 impl Run {
     pub(super) fn callback(&mut self, me: FederateHandle, callback: &Callback) {
-        self.report.callbacks += 1;
         match callback {
             Callback::DiscoverObjectInstance {
                 instance, class, ..

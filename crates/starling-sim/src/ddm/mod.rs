@@ -96,7 +96,6 @@ struct Run {
     with: BTreeMap<(Source, u64), With>,
     /// Which regions were conveyed to whom.
     conveyed: BTreeSet<(FederateHandle, RegionHandle)>,
-    report: Report,
 }
 
 /// Runs one seed for about `actions` service calls. Panics, naming what is wrong, if something is.
@@ -115,7 +114,6 @@ pub fn run(seed: u64, actions: usize) -> Report {
         sent: BTreeMap::new(),
         with: BTreeMap::new(),
         conveyed: BTreeSet::new(),
-        report: Report::default(),
     };
     run.network.slow = run.draw.u8(..6);
     run.network.batch = run.draw.u8(1..6);
@@ -136,13 +134,11 @@ pub fn run(seed: u64, actions: usize) -> Report {
         }
     }
     run.rest();
-    run.network.ways().report(&mut run.report);
-    run.report
+    run.network.report()
 }
 
 impl Run {
     fn step(&mut self) -> bool {
-        self.report.steps += 1;
         let moved = self.network.step(&mut self.draw, &mut self.world);
         for new in std::mem::take(&mut self.world.joined) {
             self.own.insert(new, Own::default());
@@ -398,7 +394,7 @@ impl Run {
             let told = own.known.get(&instance).copied();
             if self.world.would_discover(me, instance) {
                 assert!(told.is_some(), "{me} must discover {instance} again");
-                self.report.count("discovered again", 1);
+                self.network.count("discovered again");
             }
             match told {
                 Some(class) => {

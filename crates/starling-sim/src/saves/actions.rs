@@ -7,9 +7,7 @@ use starling_core::{FederateHandle, Order, PeerId};
 impl Run {
     pub(super) fn act(&mut self) {
         match self.network.faults.u8(..60) {
-            0..12 if self.stands_still && self.network.stand_still() => {
-                self.count("fault: a link stands still");
-            }
+            0..12 if self.stands_still && self.network.stand_still() => {}
             12..14 => self.network.standing.clear(),
             _ => {}
         }
@@ -18,7 +16,6 @@ impl Run {
         let few = hosts.len() + self.network.joining.len() < 3;
         if self.network.joining.is_empty() && (few || (hosts.len() < 5 && self.draw.u8(..80) == 0))
         {
-            self.count("fault: late join");
             self.network.join(vec![]);
         }
         if hosts.is_empty() {
@@ -57,8 +54,7 @@ impl Run {
             107..116 => self.request_restore(peer, me),
             116..118 => self.abort(peer, me),
             118..121 => {
-                self.count("fault: stopped");
-                self.network.stalled.insert(peer);
+                self.network.stall(peer);
             }
             121..125 => self.network.stalled.clear(),
             125 => self.resign(peer, me),
@@ -265,7 +261,6 @@ impl Run {
             .get_mut(&peer)
             .expect("it has called")
             .resigning = true;
-        self.count("fault: resigned");
     }
 
     fn kill(&mut self, peer: PeerId, me: FederateHandle) {
@@ -280,6 +275,5 @@ impl Run {
         }
         self.network.stalled.remove(&peer);
         self.network.kill(peer, &mut self.draw, &mut self.seen);
-        self.count("fault: killed");
     }
 }

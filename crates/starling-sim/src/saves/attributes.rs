@@ -103,7 +103,7 @@ impl Run {
                 let done = self.network.call(peer, |f| {
                     f.query_attribute_transportation_type(instance, attribute)
                 });
-                self.permitted(me, "object: query an attribute's transportation", done, &[]);
+                self.permitted(me, done, &[]);
             }
             5 => self.divest_by_negotiation(peer, me, place),
             _ => self.cancel_divestiture(peer, me, place),
@@ -119,8 +119,7 @@ impl Run {
         let done = self.network.call(peer, |f| {
             f.change_attribute_order_type(place.0, &[place.1], order)
         });
-        let what = "time: change an attribute's order";
-        if self.permitted(me, what, done, &[]).is_some() {
+        if self.permitted(me, done, &[]).is_some() {
             self.own(me).rooms.changes.orders.insert(place, order);
         }
     }
@@ -140,8 +139,7 @@ impl Run {
         } else {
             &[]
         };
-        let what = "object: change an attribute's transportation";
-        if self.permitted(me, what, done, may).is_some() {
+        if self.permitted(me, done, may).is_some() {
             assert!(!changing, "{me} changes {place:?} twice");
             self.own(me).rooms.changes.changing.insert(place);
         }
@@ -157,8 +155,7 @@ impl Run {
         } else {
             &[]
         };
-        let what = "ownership: divest by negotiation";
-        if self.permitted(me, what, done, may).is_some() {
+        if self.permitted(me, done, may).is_some() {
             assert!(!divesting, "{me} divests {place:?} twice");
             self.own(me).rooms.changes.divesting.insert(place);
         }
@@ -174,8 +171,7 @@ impl Run {
         } else {
             &[ExceptionKind::AttributeDivestitureWasNotRequested]
         };
-        let what = "ownership: cancel a divestiture";
-        if self.permitted(me, what, done, may).is_some() {
+        if self.permitted(me, done, may).is_some() {
             assert!(divesting, "{me} has not divested {place:?}");
             let changes = &mut self.own(me).rooms.changes;
             changes.divesting.remove(&place);
@@ -193,7 +189,7 @@ impl Run {
             let done = self
                 .network
                 .call(peer, |f| f.confirm_divestiture(instance, &[attribute], b""));
-            if let Some(request) = self.permitted(me, "confirmDivestiture", done, &[]) {
+            if let Some(request) = self.permitted(me, done, &[]) {
                 let host = self.network.hosts.get_mut(&peer);
                 host.expect("it has just called").deciding = Some(Deciding {
                     service: Service::ConfirmDivestiture,
@@ -207,33 +203,17 @@ impl Run {
         let done = self.network.call(peer, |f| {
             f.unconditional_attribute_ownership_divestiture(instance, &[attribute], b"")
         });
-        let what = "ownership: give away what is asked for";
-        if self.permitted(me, what, done, &[]).is_some() {
+        if self.permitted(me, done, &[]).is_some() {
             self.gives(me, instance, &[attribute]);
         }
     }
 
     /// Calls that wait for the federation's word return when it has come.
     pub(super) fn decide(&mut self) {
-        let mut decided = Vec::new();
-        for host in self.network.hosts.values_mut() {
-            let Some(asked) = &host.deciding else {
-                continue;
-            };
-            let Some(answer) = host.lrc.divested(asked.service, asked.request) else {
-                continue;
-            };
-            let asked = host.deciding.take().expect("it was just there");
-            decided.push((host.handle, asked, answer));
-        }
-        for (me, asked, answer) in decided {
+        for (me, asked, answer) in self.network.decided() {
             match answer {
-                Ok(divested) => {
-                    self.count("confirmDivestiture has divested");
-                    self.gives(me, asked.instance, &divested);
-                }
+                Ok(divested) => self.gives(me, asked.instance, &divested),
                 Err(e) if e.kind == ExceptionKind::NoAcquisitionPending => {
-                    self.count("confirmDivestiture: nobody wants it any more");
                     let changes = &mut self.own(me).rooms.changes;
                     let of = |a: &_| changes.asked.remove(&(asked.instance, *a));
                     assert!(asked.attributes.iter().all(of), "{me} was not asked");

@@ -168,7 +168,6 @@ struct Run {
     stands_still: bool,
     /// Draws lookaheads; none: all are one.
     lookaheads: Option<fastrand::Rng>,
-    report: Report,
 }
 
 /// How a message must come: as its sender's own requests have it, until they are confirmed as before.
@@ -259,7 +258,6 @@ fn run_with(seed: u64, actions: usize, managed: bool) -> Report {
         now: Duration::ZERO,
         stands_still: false,
         lookaheads: None,
-        report: Report::default(),
     };
     run.network.batch = run.draw.u8(1..6);
     let modules = vec![source("timed")];
@@ -270,10 +268,6 @@ fn run_with(seed: u64, actions: usize, managed: bool) -> Report {
         "HLAinteger64Time"
     };
     run.count(time);
-    run.count(match path {
-        DataPath::Direct => "direct links",
-        DataPath::Executive => "by the executive",
-    });
     run.network.slow = run.draw.u8(..6);
     run.network.faults = fastrand::Rng::with_seed(seed.rotate_left(32));
     run.network.lossy = [0, 0, 8, 64][run.network.faults.usize(..4)];
@@ -296,17 +290,15 @@ fn run_with(seed: u64, actions: usize, managed: bool) -> Report {
         }
     }
     run.rest();
-    run.network.ways().report(&mut run.report);
-    run.report
+    run.network.report()
 }
 
 impl Run {
     fn count(&mut self, what: &'static str) {
-        self.report.count(what, 1);
+        self.network.count(what);
     }
 
     fn step(&mut self) -> bool {
-        self.report.steps += 1;
         let mut moved = self.network.step(&mut self.draw, &mut self.seen);
         self.look();
         self.decide();
@@ -329,7 +321,6 @@ impl Run {
             self.begin(new);
         }
         for (to, id) in std::mem::take(&mut self.seen.dropped) {
-            self.count("fault: best effort is lost");
             for model in [Some(&mut self.model), self.cut.as_mut()]
                 .into_iter()
                 .flatten()
@@ -515,8 +506,6 @@ impl Run {
     }
 
     fn callback(&mut self, peer: PeerId, me: FederateHandle, callback: Callback) {
-        self.report.callbacks += 1;
-        self.count(callback.name());
         let mut outcome = None;
         let (void, retracted) = (&self.model.void, &self.model.retracted);
         let overtaken = |id: u64, known: &BTreeSet<_>| {
@@ -672,7 +661,7 @@ impl Run {
         self.network.standing.clear();
         let (mut to, mut once_more) = (0, false);
         loop {
-            let before = self.report.callbacks;
+            let before = self.network.report.callbacks;
             let mut moved = false;
             while self.step() {
                 moved = true;
@@ -692,7 +681,7 @@ impl Run {
                 }
             }
             // What an LRC has to say by itself travels with the next call.
-            if self.step() || moved || self.report.callbacks != before {
+            if self.step() || moved || self.network.report.callbacks != before {
                 continue;
             }
             let times = self.model.own.values();

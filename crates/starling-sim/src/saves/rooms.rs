@@ -132,8 +132,7 @@ impl Run {
         } else {
             DataPath::Executive
         };
-        self.count("fault: a data path changes");
-        self.network.call(peer, |f| f.set_data_path(to, path));
+        self.network.change_path(peer, to, path);
     }
 
     fn class(&self, peer: PeerId, name: &str) -> (ObjectClassHandle, Vec<AttributeHandle>) {
@@ -152,7 +151,6 @@ impl Run {
     pub(super) fn permitted<T>(
         &mut self,
         me: FederateHandle,
-        what: &'static str,
         done: Result<T, Exception>,
         may: &[ExceptionKind],
     ) -> Option<T> {
@@ -160,11 +158,7 @@ impl Run {
         let held = (own.save, own.restore) != (Stage::None, Stage::None);
         match done {
             Err(e) if !held && may.contains(&e.kind) => None,
-            done => {
-                let done = self.allowed(me, done)?;
-                self.count(what);
-                Some(done)
-            }
+            done => self.allowed(me, done),
         }
     }
 
@@ -228,17 +222,12 @@ impl Run {
                 f.attribute_ownership_acquisition_if_available(instance, &attributes, b"")
             }
         });
-        let what = match (gives, waits) {
-            (true, _) => "ownership: divest",
-            (false, true) => "ownership: acquire",
-            (false, false) => "ownership: acquire if available",
-        };
         let may: &[_] = if gives {
             &[]
         } else {
             &[AttributeAlreadyBeingAcquired]
         };
-        if self.permitted(me, what, done, may).is_some() && gives {
+        if self.permitted(me, done, may).is_some() && gives {
             self.gives(me, instance, &attributes);
         }
     }
@@ -249,7 +238,7 @@ impl Run {
         let region = match own.len() {
             0..3 => {
                 let done = self.network.call(peer, |f| f.create_region(&[dimension]));
-                match self.permitted(me, "ddm: create", done, &[]) {
+                match self.permitted(me, done, &[]) {
                     Some(region) => region,
                     None => return,
                 }
@@ -261,7 +250,7 @@ impl Run {
         let done = self.network.call(peer, |f| {
             f.set_range_bounds(region, dimension, lower.into(), upper.into())
         });
-        if self.permitted(me, "ddm: set bounds", done, &[]).is_some() {
+        if self.permitted(me, done, &[]).is_some() {
             self.own(me).rooms.regions.insert(region, (lower, upper));
         }
         // Else the template is saved as it is.
@@ -269,7 +258,7 @@ impl Run {
             let done = self
                 .network
                 .call(peer, |f| f.commit_region_modifications(&[region]));
-            self.permitted(me, "ddm: commit", done, &[]);
+            self.permitted(me, done, &[]);
         }
     }
 
@@ -304,7 +293,7 @@ impl Run {
             }
         });
         let may = [ExceptionKind::InvalidRegion];
-        self.permitted(me, "ddm: associate", done, &may);
+        self.permitted(me, done, &may);
     }
 
     fn send_with_regions(&mut self, peer: PeerId, me: FederateHandle) {
@@ -318,7 +307,7 @@ impl Run {
                 f.publish_interaction_class(class)?;
                 f.subscribe_interaction_class_with_regions(class, &[region], true)
             });
-            self.permitted(me, "ddm: subscribe", done, &may);
+            self.permitted(me, done, &may);
             return;
         }
         let id = (self.model.last + 1).to_le_bytes();
@@ -327,7 +316,7 @@ impl Run {
             let parameter = f.parameter_handle(class, "i1").expect("it is there");
             f.send_interaction_with_regions(class, &[(parameter, &id[..])], &[region], b"")
         });
-        if self.permitted(me, "ddm: send", done, &may).is_some() {
+        if self.permitted(me, done, &may).is_some() {
             self.model.last += 1;
             self.sent.insert(self.model.last, (me, None));
             let how = How {
@@ -354,7 +343,7 @@ impl Run {
         } else {
             &[ExceptionKind::MessageCanNoLongerBeRetracted]
         };
-        if self.permitted(me, "time: retract", done, may).is_some() {
+        if self.permitted(me, done, may).is_some() {
             // Regulation may have begun between two times.
             assert!(late || self.floats, "{me} retracts {stamp}");
             let rooms = &mut self.own(me).rooms;
@@ -374,9 +363,7 @@ impl Run {
         let done = self
             .network
             .call(peer, |f| f.synchronization_point_achieved(&label, true));
-        let done = self
-            .permitted(me, "federation: achieve", done, &[])
-            .is_some();
+        let done = self.permitted(me, done, &[]).is_some();
         if done {
             let rooms = &mut self.own(me).rooms;
             rooms.announced.remove(&label);
@@ -396,10 +383,7 @@ impl Run {
         let done = self
             .network
             .call(peer, |f| f.change_interaction_order_type(class, order));
-        if self
-            .permitted(me, "time: change order", done, &[])
-            .is_some()
-        {
+        if self.permitted(me, done, &[]).is_some() {
             self.own(me).rooms.in_receive_order = in_receive_order;
         }
     }
@@ -410,7 +394,7 @@ impl Run {
             let done = self
                 .network
                 .call(peer, |f| f.query_interaction_transportation_type(me, class));
-            self.permitted(me, "object: query transportation", done, &[]);
+            self.permitted(me, done, &[]);
             return;
         }
         let to = if self.draw.bool() {
@@ -422,7 +406,7 @@ impl Run {
             f.request_interaction_transportation_type_change(class, to)
         });
         let may = [ExceptionKind::InteractionClassAlreadyBeingChanged];
-        self.permitted(me, "object: change transportation", done, &may);
+        self.permitted(me, done, &may);
     }
 
     /// The switch is as it was set last, also by what a call refuses.
@@ -443,7 +427,7 @@ impl Run {
             (false, false) => &[InteractionRelevanceAdvisorySwitchIsOff],
             _ => &[],
         };
-        if self.permitted(me, "support: switch", done, may).is_some() {
+        if self.permitted(me, done, may).is_some() {
             assert_ne!(on, was, "{me} sets a switch twice");
             self.own(me).rooms.advisory = on;
         }
@@ -459,7 +443,6 @@ impl Run {
             .network
             .call(peer, |f| f.set_automatic_resign_directive(directive));
         assert_eq!(done, Ok(()), "{me}");
-        self.count("support: directive");
         self.own(me).rooms.directive = Some(directive);
     }
 
@@ -470,7 +453,7 @@ impl Run {
         let done = self.network.call(peer, |f| {
             f.subscribe_object_class_attributes(class, b1, true, rate)
         });
-        self.permitted(me, "declaration: subscribe at a rate", done, &[]);
+        self.permitted(me, done, &[]);
     }
 
     /// An attribute that it owns, other than the privilege to delete.
@@ -498,7 +481,7 @@ impl Run {
         let values = [(attribute, &id[..])];
         let time = stamp.map(|stamp| at(self.floats, stamp));
         let done = self.network.update(peer, instance, (&values, b""), time);
-        if let Some(handle) = self.permitted(me, "object: update", done, &[]) {
+        if let Some(handle) = self.permitted(me, done, &[]) {
             self.model.last = number;
             self.sent.insert(number, (me, stamp));
             let place = (instance, attribute);

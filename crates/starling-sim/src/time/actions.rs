@@ -28,7 +28,6 @@ impl Run {
         let hosts: Vec<_> = hosts.map(|h| (h.peer, h.handle)).collect();
         if hosts.len() < 2 || (hosts.len() < 5 && self.draw.u8(..60) == 0) {
             if self.network.joining.len() < 3 {
-                self.count("late join");
                 self.network.join(vec![]);
             }
             if hosts.is_empty() {
@@ -71,12 +70,11 @@ impl Run {
             370..376 => self.change_transportation(peer, me),
             376..388 => self.change_owner(peer, me),
             388..391 => {
-                self.count("takes no callbacks");
+                self.count("fault: takes no callbacks");
                 self.own(me).asleep = self.draw.u32(5..40);
             }
             391..394 => {
-                self.count("stopped");
-                self.network.stalled.insert(peer);
+                self.network.stall(peer);
             }
             394..397 => {
                 self.network.stalled.remove(&peer);
@@ -231,7 +229,6 @@ impl Run {
         let at = stamp.map(|at| time(of, at));
         let done = self.network.update(peer, instance, (&values, b""), at);
         let handle = done.unwrap_or_else(|e| panic!("unexpected {e}"));
-        self.count("updateAttributeValues");
         let message = (handle.number() > 0).then(|| (me, handle.number()));
         let timely = orders.contains(&Order::TimeStamp);
         assert_eq!(message.is_some(), timely, "{me} updates in {orders:?}");
@@ -286,11 +283,6 @@ impl Run {
             (Ok(order), None) => order,
             (Ok(_), Some(e)) => panic!("unexpected {e}"),
         };
-        self.count(if with.is_empty() {
-            "sendInteraction"
-        } else {
-            "sendInteractionWithRegions"
-        });
         let handle = done.expect("it was not refused");
         let message = (handle.number() > 0).then(|| (me, handle.number()));
         assert_eq!(message.is_some(), order == Order::TimeStamp);
@@ -330,7 +322,6 @@ impl Run {
         if expected.is_some() {
             return;
         }
-        self.count("retract");
         let retracted = (me, handle.number());
         self.retracted.insert(retracted);
         self.leave_open(|sent| sent.message == Some(retracted));
@@ -381,7 +372,6 @@ impl Run {
             Ok(order) => order,
         };
         let handle = done.unwrap_or_else(|e| panic!("unexpected {e}"));
-        self.count("deleteObjectInstance");
         let timely = order == Order::TimeStamp;
         assert_eq!(handle.number() > 0, timely);
         // Those who know it get what the deleter has sent before, up to the time of the deletion.
@@ -418,7 +408,6 @@ impl Run {
             .call(peer, |f| f.local_delete_object_instance(instance));
         use ExceptionKind::*;
         if done.is_ok() {
-            self.count("localDeleteObjectInstance");
             self.forgets(me, instance);
             self.own(me).unsettle();
         }
@@ -454,13 +443,6 @@ impl Run {
             Kind::Fqr => f.flush_queue_request(at),
         });
         if done.is_ok() {
-            self.count(match kind {
-                Kind::Tar => "timeAdvanceRequest",
-                Kind::Tara => "timeAdvanceRequestAvailable",
-                Kind::Nmr => "nextMessageRequest",
-                Kind::Nmra => "nextMessageRequestAvailable",
-                Kind::Fqr => "flushQueueRequest",
-            });
             self.own(me).ask(kind, to);
         }
         exactly(done, expected);
@@ -478,7 +460,6 @@ impl Run {
         if own.view.regulating && self.draw.u8(..4) == 0 {
             let done = self.network.call(peer, |f| f.disable_time_regulation());
             legal(done, &[]);
-            self.count("disableTimeRegulation");
             let own = self.own(me);
             (own.view.regulating, own.view.floor) = (false, 0);
             return own.sent.clear();
@@ -493,7 +474,6 @@ impl Run {
             .network
             .call(peer, |f| f.enable_time_regulation(interval(of, lookahead)));
         if done.is_ok() {
-            self.count("enableTimeRegulation");
             let own = self.own(me);
             (own.enabling, own.resubscribed) = (Some(lookahead), false);
         }
@@ -506,7 +486,6 @@ impl Run {
         if own.view.constrained && self.draw.u8(..4) == 0 {
             let done = self.network.call(peer, |f| f.disable_time_constrained());
             legal(done, &[]);
-            self.count("disableTimeConstrained");
             let own = self.own(me);
             (own.view.constrained, own.is_long_constrained) = (false, false);
             own.owed.clear();
@@ -520,7 +499,6 @@ impl Run {
         };
         let done = self.network.call(peer, |f| f.enable_time_constrained());
         if done.is_ok() {
-            self.count("enableTimeConstrained");
             self.own(me).constraining = true;
         }
         exactly(done, expected);
@@ -540,7 +518,6 @@ impl Run {
             .network
             .call(peer, |f| f.modify_lookahead(interval(of, lookahead)));
         if done.is_ok() {
-            self.count("modifyLookahead");
             let view = &mut self.own(me).view;
             view.keep_promise();
             view.lookahead = lookahead;
@@ -560,21 +537,19 @@ impl Run {
             }
         });
         legal(done, &[]);
-        self.count(if on {
-            "enableAsynchronousDelivery"
-        } else {
-            "disableAsynchronousDelivery"
-        });
     }
 
     /// GALT and LITS, which the model compares; logical time and lookahead.
     fn query(&mut self, peer: PeerId, me: FederateHandle) {
         let of = self.of;
-        let done = self
-            .network
-            .call(peer, |f| f.query_bounds(Service::QueryGALT));
+        // Either brings both.
+        let service = if self.last.is_multiple_of(2) {
+            Service::QueryGALT
+        } else {
+            Service::QueryLITS
+        };
+        let done = self.network.call(peer, |f| f.query_bounds(service));
         legal(done, &[]);
-        self.count("queryGALT, queryLITS");
         let own = &self.own[&me];
         let (now, ahead) = self
             .network
@@ -604,7 +579,6 @@ impl Run {
                 .network
                 .call(peer, |f| f.change_interaction_order_type(class, order));
             legal(done, &[]);
-            self.count("changeInteractionOrderType");
             self.own(me).interaction_orders.insert(class, order);
             return;
         }
@@ -620,7 +594,6 @@ impl Run {
             f.change_attribute_order_type(instance, &attributes, order)
         });
         legal(done, &[]);
-        self.count("changeAttributeOrderType");
         let own = self.own(me);
         let changed = attributes.into_iter().map(|a| ((instance, a), order));
         own.attribute_orders.extend(changed);
@@ -638,7 +611,6 @@ impl Run {
         let instance = done.expect("it is published");
         self.own(me).known.insert(instance, class);
         self.disturbed.insert(instance);
-        self.count("registerObjectInstance");
     }
 
     /// Some committed regions of the federate's own.
@@ -678,16 +650,9 @@ impl Run {
             }
         });
         legal(done, &[]);
-        self.count(match choice {
-            0..3 => "subscribeObjectClassAttributes",
-            3 => "subscribeObjectClassAttributes at a rate",
-            4 => "subscribeObjectClassAttributesWithRegions",
-            5 => "unsubscribeObjectClassAttributesWithRegions",
-            6 => "unsubscribeObjectClass",
-            7 => "subscribeInteractionClass",
-            8 => "subscribeInteractionClassWithRegions",
-            _ => "unsubscribeInteractionClass",
-        });
+        if choice == 3 {
+            self.count("subscribed at a rate");
+        }
         let own = self.own(me);
         match choice {
             0..7 => {}
@@ -723,7 +688,6 @@ impl Run {
         let region = match own.len() {
             0..3 => {
                 let created = self.network.call(peer, |f| f.create_region(&[dimension]));
-                self.count("createRegion");
                 created.expect("D is in the FDD")
             }
             n => own[self.draw.usize(..n)],
@@ -735,7 +699,6 @@ impl Run {
             f.commit_region_modifications(&[region])
         });
         legal(done, &[]);
-        self.count("commitRegionModifications");
         let own = self.own(me);
         own.regions.insert(region, true);
         own.unsettle();
@@ -766,7 +729,6 @@ impl Run {
             }
         });
         legal(done, &[]);
-        self.count("associateRegionsForUpdates");
         let own = self.own(me);
         own.unsettle();
         for a in attributes {
@@ -800,9 +762,6 @@ impl Run {
             }),
         };
         use ExceptionKind::*;
-        if done.is_ok() {
-            self.count("requestTransportationTypeChange");
-        }
         let pending = [
             AttributeAlreadyBeingChanged,
             InteractionClassAlreadyBeingChanged,
@@ -837,11 +796,6 @@ impl Run {
             }
         });
         if done.is_ok() {
-            self.count(match (gives, waits) {
-                (true, _) => "unconditionalAttributeOwnershipDivestiture",
-                (false, true) => "attributeOwnershipAcquisition",
-                (false, false) => "attributeOwnershipAcquisitionIfAvailable",
-            });
             self.disturb(instance);
             if gives {
                 self.gave(me, instance, &attributes);
@@ -922,7 +876,6 @@ impl Run {
             .network
             .call(peer, |f| f.resign_federation_execution(action));
         if done.is_ok() {
-            self.count("resignFederationExecution");
             self.leaves(me, owned);
             let host = self.network.hosts.get_mut(&peer);
             host.expect("it has just called").resigning = true;
@@ -931,7 +884,6 @@ impl Run {
     }
 
     fn kill(&mut self, peer: PeerId, me: FederateHandle) {
-        self.count("killed");
         let owned = self.owns(peer, me);
         self.leaves(me, owned);
         // What it had sent may be lost from any point on, a retraction, too.

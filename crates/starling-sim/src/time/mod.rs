@@ -73,7 +73,6 @@ struct Run {
     deleters: BTreeMap<ObjectInstanceHandle, BTreeSet<FederateHandle>>,
     /// There is a management object model.
     managed: bool,
-    report: Report,
 }
 
 /// Runs one seed for about `actions` service calls. Panics, naming what is wrong, if something is.
@@ -101,12 +100,7 @@ pub fn run(seed: u64, actions: usize) -> Report {
         disturbed: BTreeSet::new(),
         deleters: BTreeMap::new(),
         managed: seed % 3 == 1,
-        report: Report::default(),
     };
-    run.count(match path {
-        DataPath::Direct => "direct links",
-        DataPath::Executive => "by the executive",
-    });
     run.network.slow = run.draw.u8(..6);
     run.network.batch = run.draw.u8(1..6);
     run.seen.delayed = seed % 8 == 5;
@@ -139,24 +133,22 @@ pub fn run(seed: u64, actions: usize) -> Report {
         }
     }
     run.rest();
-    run.network.ways().report(&mut run.report);
-    run.report.count("grants", run.seen.times.grants);
-    let [next, flush] = run.seen.times.passed_over;
-    run.report.count("grants of next message passed over", next);
-    run.report.count("grants of flush queue passed over", flush);
-    let in_vain = run.seen.times.granted_in_vain;
-    run.report
-        .count("flushes granted for what was retracted", in_vain);
-    run.report
+    let (times, mut report) = (run.seen.times, run.network.report());
+    report.count("grants", times.grants);
+    let [next, flush] = times.passed_over;
+    report.count("grants of next message passed over", next);
+    report.count("grants of flush queue passed over", flush);
+    let in_vain = times.granted_in_vain;
+    report.count("flushes granted for what was retracted", in_vain);
+    report
 }
 
 impl Run {
     fn count(&mut self, what: &'static str) {
-        self.report.count(what, 1);
+        self.network.count(what);
     }
 
     fn step(&mut self) -> bool {
-        self.report.steps += 1;
         let moved = self.network.step(&mut self.draw, &mut self.seen);
         if let Some(status) = self.network.executive.time_status("F") {
             self.seen.times.compare(&status, self.network.is_settled());
@@ -356,8 +348,6 @@ impl Run {
     }
 
     fn callback(&mut self, peer: PeerId, me: FederateHandle, callback: &Callback) {
-        self.report.callbacks += 1;
-        self.count(callback.name());
         if self.is_of_rti(peer, me, callback) {
             return;
         }
@@ -476,11 +466,11 @@ impl Run {
             while self.step() {}
             let hosts = self.network.hosts.values().filter(|h| !h.resigning);
             let hosts: Vec<_> = hosts.map(|h| (h.peer, h.handle)).collect();
-            let before = self.report.callbacks;
+            let before = self.network.report.callbacks;
             for (peer, me) in hosts {
                 self.callbacks(peer, me, usize::MAX);
             }
-            if !self.step() && self.report.callbacks == before {
+            if !self.step() && self.network.report.callbacks == before {
                 return;
             }
         }
