@@ -118,6 +118,19 @@ impl Sites {
         assert!(self.0[0].ip("link set cable down"));
     }
 
+    /// The cable swallows all from now on, and neither end is told.
+    pub fn swallow(&self) {
+        for site in &self.0 {
+            assert!(site.tc("qdisc replace dev cable root blackhole"));
+        }
+    }
+
+    pub fn mend(&self) {
+        for site in &self.0 {
+            assert!(site.tc("qdisc delete dev cable root"));
+        }
+    }
+
     /// Bytes that a site has put on the cable, heads of packets included.
     pub fn sent(&self, site: usize) -> u64 {
         let shown = self.0[site].file("/sys/class/net/cable/statistics/tx_bytes");
