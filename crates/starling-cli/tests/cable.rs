@@ -239,9 +239,14 @@ impl Running {
         writeln!(self.process.0.stdin.as_ref().unwrap(), "{service}").unwrap();
     }
 
-    /// The next line that it prints.
+    /// The next line that it prints, but for those of its test harness.
     fn prints(&self) -> String {
-        self.out.recv_timeout(PATIENCE).expect("a line")
+        loop {
+            let line = self.out.recv_timeout(PATIENCE).expect("a line");
+            if !line.starts_with("test ") {
+                return line;
+            }
+        }
     }
 
     /// Waits until the system asks a peer of this process at intervals of seconds whether its
