@@ -1,7 +1,7 @@
-//! Processes that are stopped and cables that are cut or swallow all: a stopped process is distinguished from a lost host,
-//! though neither connection is closed, and who is lost while it saves or is restored ends that for all. Two hosts are network namespaces of this machine, which
-//! needs root and iproute2. Elsewhere the tests say that they were left out; where the variable CI
-//! is set they fail.
+//! Processes that are stopped and cables that are cut or swallow all: a stopped process is distinguished from a lost
+//! host, though neither connection is closed, and who is lost while it saves or is restored ends that for all. Two hosts
+//! are network namespaces of this machine, which needs root and iproute2. Elsewhere the tests say that they were left
+//! out; where the variable CI is set they fail.
 #![allow(clippy::print_stdout, reason = "no user sees it")]
 
 #[path = "numbers/namespaces.rs"]
@@ -394,7 +394,7 @@ impl Savers {
         assert!(resigned.contains("nor from its host"), "{resigned}");
         self.call(others, "timeAdvanceRequest 10");
         self.hear(others, "timeAdvanceGrant");
-        // FIXME: not before somebody has called a service.
+        // FIXME: not before somebody has called a service: rtiexec looks at notes only when a message comes.
         let reason = reason.split(' ').nth(1).unwrap();
         let failed = format!("the {what} has failed: 'C' was lost ({reason})");
         line_with(&self.rtiexec.log, &failed);
