@@ -440,8 +440,8 @@ time-faults:
 save-faults:
 	cargo xtask faults saves $(FAULTS)
 
-# kill -9, SIGSTOP and cut links of federates in processes of their own, at MOMENTS random moments while they
-# wait for grants, save and are restored; prints how often each was hit.
+# kill -9, SIGSTOP, cut links and cables that swallow all of federates in processes of their own, at MOMENTS random
+# moments while they wait for grants, save and are restored; prints how often each was hit. Needs root and iproute2.
 .PHONY: campaign-processes
 MOMENTS ?= 300
 campaign-processes:

@@ -1,51 +1,66 @@
-//! Federates in processes of their own that are killed, stopped and cut off at random moments, while they
-//! wait for grants, save and are restored: nobody hangs, time goes on, and nothing is left over, no member, descriptor,
-//! piece of shared memory, file or half of a save.
+//! Federates in processes of their own that are killed, stopped, cut off and whose cables swallow all at random moments,
+//! while they wait for grants, save and are restored: nobody hangs, time goes on, and nothing is left over, no member,
+//! descriptor, piece of shared memory, file or half of a save.
 //! `make campaign-processes MOMENTS=300`
+//!
+//! Hosts are network namespaces of this machine, which needs root and iproute2.
 #![allow(clippy::print_stdout, reason = "how federates tell what they do")]
 #![allow(clippy::print_stderr, reason = "the histogram of the campaign")]
 
 mod numbers;
 
-use numbers::{Ears, PATIENCE, descriptors, files, members, moments, segments, until};
+use numbers::namespaces::{self, Namespace};
+use numbers::{Ears, PATIENCE, Rtiexec, descriptors, files, moments, segments, signal, until};
 use starling::{Callback, CallbackModel, ExceptionKind, RtiAmbassador};
 use starling_core::{LogicalTime, LogicalTimeInterval};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, copy};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const FEDERATES: usize = 3;
 const STAGES: [&str; 4] = ["waiting", "saving", "saved", "restoring"];
-const FAULTS: [&str; 3] = ["killed", "stopped", "cut off"];
-/// In a campaign of so many moments each fault comes at each stage so often at least, and 25 times as a rule.
+/// Who is cut off is told at once, and so is rtiexec; where a cable swallows all nobody is.
+const FAULTS: [&str; 4] = ["killed", "stopped", "cut off", "swallowed"];
 const ALL_MOMENTS: usize = 300;
+/// In a campaign of so many moments each fault ends what is hit so often at least: a save while its victim saves, a
+/// restore while that is restored.
 const FEWEST: usize = 10;
+/// Of a save or a restore: one is lost, or asks while another one's is under way, or before a restore has begun.
+const REASONS: [&str; 4] = [
+    "RTI_DETECTED_FAILURE_DURING_SAVE",
+    "RTI_DETECTED_FAILURE_DURING_RESTORE",
+    "RTI_UNABLE_TO_SAVE",
+    "RTI_UNABLE_TO_RESTORE",
+];
+const PORT: u16 = 15160;
+const DIRECT: &str = "direct tcp";
 
 /// The program of a federate: it advances, has the federation execution saved and restored at times, says
 /// what it does, and joins again whenever it is out.
 #[test]
 #[ignore = "is run by the campaign"]
 fn federate() {
-    let Ok(address) = std::env::var("CAMPAIGN_ADDRESS") else {
+    if std::env::var_os("CAMPAIGN").is_none() {
         return;
-    };
+    }
     let mut random = fastrand::Rng::new();
     loop {
-        if let Err(why) = session(&address, &mut random) {
+        if let Err(why) = session(&mut random) {
             println!("out: {why}");
         }
     }
 }
 
-fn session(address: &str, random: &mut fastrand::Rng) -> Result<(), String> {
+fn session(random: &mut fastrand::Rng) -> Result<(), String> {
     let (to, heard) = channel();
     let rti = RtiAmbassador::new();
-    let settings = format!("connect.address={address};connect.timeout_s=100;log.level=off");
+    let settings = format!(
+        "connect.address={}:{PORT};connect.timeout_s=100;fault.timeout_s=3;fault.heartbeat_s=0.5;log.level=off",
+        address(0)
+    );
     let say = |e: starling::Exception| e.to_string();
     rti.connect(Box::new(Ears(to)), CallbackModel::Evoked, &settings)
         .map_err(say)?;
@@ -84,6 +99,7 @@ fn session(address: &str, random: &mut fastrand::Rng) -> Result<(), String> {
                 Callback::InitiateFederateSave { .. } => {
                     println!("saving");
                     rti.federate_save_begun().map_err(say)?;
+                    keeps_or_reads(random);
                     if let Err(e) = rti.federate_save_complete() {
                         println!("too late: {e}");
                     }
@@ -95,8 +111,11 @@ fn session(address: &str, random: &mut fastrand::Rng) -> Result<(), String> {
                 }
                 Callback::FederationRestoreBegun => println!("restoring"),
                 Callback::InitiateFederateRestore { .. } => {
+                    keeps_or_reads(random);
                     rti.federate_restore_complete().map_err(say)?;
                 }
+                Callback::FederationNotSaved { reason } => println!("ended: {}", reason.name()),
+                Callback::FederationNotRestored { reason } => println!("ended: {}", reason.name()),
                 Callback::FederationRestored => {
                     time = rti.query_logical_time().map_err(say)?;
                     (waiting, constrained) = (false, false);
@@ -146,42 +165,76 @@ fn out(kind: ExceptionKind) -> Result<bool, String> {
     }
 }
 
-/// A way to rtiexec that can be cut.
-#[derive(Clone, Default)]
-struct Cable(Arc<Mutex<Vec<TcpStream>>>);
+/// Its own state takes its time.
+fn keeps_or_reads(random: &mut fastrand::Rng) {
+    std::thread::sleep(Duration::from_micros(random.u64(..50_000)));
+}
 
-impl Cable {
-    /// Its own address.
-    fn lay(&self, to: String) -> String {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let cable = self.clone();
-        std::thread::spawn(move || {
-            for near in listener.incoming().map_while(Result::ok) {
-                let Ok(far) = TcpStream::connect(&to) else {
-                    return;
-                };
-                let ends = [&near, &far].map(|end| end.try_clone().unwrap());
-                cable.0.lock().unwrap().extend(ends);
-                let ways = [
-                    (near.try_clone().unwrap(), far.try_clone().unwrap()),
-                    (far, near),
-                ];
-                for (mut from, mut to) in ways {
-                    std::thread::spawn(move || {
-                        let _ = copy(&mut from, &mut to);
-                        let _ = to.shutdown(Shutdown::Both);
-                    });
-                }
-            }
-        });
-        address
+/// That of rtiexec and one for each federate, with cables to a switch; gone with it.
+struct Hosts {
+    hosts: Vec<Namespace>,
+    switch: Namespace,
+}
+
+fn address(host: usize) -> String {
+    format!("10.77.0.{}", host + 1)
+}
+
+impl Hosts {
+    /// None, and said so, where there are no namespaces; but not where they are demanded.
+    fn new() -> Option<Self> {
+        namespaces::made(Self::make)
     }
 
-    fn cut(&self) {
-        for end in self.0.lock().unwrap().drain(..) {
-            let _ = end.shutdown(Shutdown::Both);
+    fn make() -> Option<Self> {
+        let host = |number: usize| Namespace::new(&format!("p-{number}"));
+        let hosts: Vec<_> = (0..=FEDERATES).map(host).collect::<Option<_>>()?;
+        let switch = Namespace::new("p-s")?;
+        if !switch.ip("link add br0 type bridge") {
+            return None; // a container without the kernel's bridge
         }
+        assert!(switch.ip("link set br0 up"));
+        for (number, host) in hosts.iter().enumerate() {
+            let peer = format!("host{number} netns {}", switch.name());
+            for line in [
+                "link set lo up",
+                &format!("link add cable type veth peer name {peer}"),
+                &format!("addr add {}/24 dev cable", address(number)),
+                "link set cable up",
+            ] {
+                assert!(host.ip(line), "{line}");
+            }
+            assert!(switch.ip(&format!("link set host{number} master br0 up")));
+        }
+        Some(Self { hosts, switch })
+    }
+
+    fn rtiexec(&self) -> Rtiexec {
+        let at = format!("0.0.0.0:{PORT}");
+        let variables = [
+            ("STARLING_FAULT_PAUSED", "resign"),
+            ("STARLING_FAULT_TIMEOUT_S", "3"),
+            ("STARLING_FAULT_HEARTBEAT_S", "0.5"),
+        ];
+        Rtiexec::start_by(&self.hosts[0].by(), Some(&at), "", &variables)
+    }
+
+    /// Both ends of all its host's connections are told.
+    fn cut_off(&self, host: usize) {
+        let cut = format!("-N {} -HKt state established", self.hosts[host].name());
+        let cut = Command::new("ss").args(cut.split(' ')).output().unwrap();
+        assert!(!cut.stdout.is_empty(), "{cut:?}");
+    }
+
+    /// Its cable swallows all, and nobody is told.
+    fn swallow(&self, host: usize) {
+        self.hosts[host].swallow("cable");
+        self.switch.swallow(&format!("host{host}"));
+    }
+
+    fn mend(&self, host: usize) {
+        self.hosts[host].mend("cable");
+        self.switch.mend(&format!("host{host}"));
     }
 }
 
@@ -189,15 +242,14 @@ impl Cable {
 struct Federate {
     child: Child,
     says: Receiver<String>,
-    cable: Cable,
 }
 
 impl Federate {
-    fn start(rtiexec: &str) -> Self {
-        let cable = Cable::default();
-        let mut child = Command::new(std::env::current_exe().unwrap())
+    fn start(on: &Namespace) -> Self {
+        let mut child = on
+            .command(std::env::current_exe().unwrap())
             .args(["--exact", "federate", "--ignored", "--nocapture"])
-            .env("CAMPAIGN_ADDRESS", cable.lay(rtiexec.to_owned()))
+            .env("CAMPAIGN", "1")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -209,24 +261,22 @@ impl Federate {
                 .map_while(Result::ok)
                 .try_for_each(|line| to.send(line))
         });
-        Federate { child, says, cable }
+        Federate { child, says }
     }
 
-    /// It says this so many times, sooner or later.
-    fn until(&self, what: &str, times: usize) {
-        let mut said = Vec::new();
-        while said.iter().filter(|line| *line == what).count() < times {
+    /// It says this so many times, sooner or later; all that it says until then.
+    fn until(&self, what: &str, times: usize) -> Vec<String> {
+        let (mut said, mut left) = (Vec::new(), times);
+        while left > 0 {
             match self.says.recv_timeout(PATIENCE) {
-                Ok(line) => said.push(line),
+                Ok(line) => {
+                    left -= usize::from(line.starts_with(what));
+                    said.push(line);
+                }
                 Err(why) => panic!("no {times} x '{what}': {why}; it says {said:?}"),
             }
         }
-    }
-
-    fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
-        let sent = Command::new("kill").args([name, &id]).status();
-        assert!(sent.unwrap().success());
+        said
     }
 }
 
@@ -237,81 +287,76 @@ impl Drop for Federate {
     }
 }
 
-struct Rtiexec(Child, String);
-
-impl Rtiexec {
-    fn start(directory: &Path) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_starling"))
-            .args(["rtiexec", "--listen", "127.0.0.1:0", "--run-dir"])
-            .arg(directory.join("run"))
-            .env("STARLING_SAVES_DIR", directory.join("saves"))
-            .env("STARLING_FAULT_PAUSED", "resign")
-            .env("STARLING_FAULT_TIMEOUT_S", "3")
-            .env("STARLING_FAULT_HEARTBEAT_S", "0.5")
-            .env("STARLING_LOG_LEVEL", "off")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        out.read_line(&mut line).unwrap();
-        let address = line.split_whitespace().nth(1).expect("ready").to_owned();
-        Rtiexec(child, address)
-    }
-}
-
-impl Drop for Rtiexec {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 #[ignore = "takes minutes"]
 fn campaign() {
+    let Some(hosts) = Hosts::new() else { return };
     let (moments, seed) = moments(ALL_MOMENTS);
     let mut random = fastrand::Rng::with_seed(seed);
-    let directory = tempfile::tempdir().unwrap();
-    let rtiexec = Rtiexec::start(directory.path());
-    let run = directory.path().join("run");
+    let rtiexec = hosts.rtiexec();
+    let run = rtiexec.directory().join("run");
     let held = |process: &Child| (descriptors(process), segments(process));
-    let alone = (held(&rtiexec.0), files(&run));
+    let alone = (held(&rtiexec.child), files(&run));
     // Descriptors and pieces of shared memory of all processes.
     let holds = |federates: &[Federate]| -> Vec<_> {
         let processes = federates.iter().map(|federate| &federate.child);
-        processes.chain([&rtiexec.0]).map(held).collect()
+        processes.chain([&rtiexec.child]).map(held).collect()
     };
-    let mut federates: Vec<_> = (0..FEDERATES)
-        .map(|_| Federate::start(&rtiexec.1))
-        .collect();
-    federates
-        .iter()
-        .for_each(|federate| federate.until("granted", 3));
+    let mut federates: Vec<_> = hosts.hosts[1..].iter().map(Federate::start).collect();
+    for federate in &federates {
+        federate.until("granted", 3);
+    }
+    until("each has links to all others", || {
+        let members = rtiexec.members();
+        let linked = |member: &serde_json::Value| {
+            let mut paths = member["paths"].as_array().unwrap().iter();
+            paths.any(|p| p["by"] == DIRECT && p["to"].as_array().unwrap().len() == FEDERATES - 1)
+        };
+        members.len() == FEDERATES && members.iter().all(linked)
+    });
     let most = holds(&federates);
-    let mut histogram = BTreeMap::<(&str, &str), usize>::new();
+    // How often, and how often a save and a restore ended by it.
+    let mut histogram = BTreeMap::<(&str, &str), [usize; 3]>::new();
     for moment in 0..moments {
         let stage = STAGES[moment % STAGES.len()];
-        let fault = FAULTS[random.usize(..FAULTS.len())];
+        let fault = FAULTS[moment / STAGES.len() % FAULTS.len()];
         let n = random.usize(..FEDERATES);
-        let victim = &mut federates[n];
-        // What it has said before is over.
-        while victim.says.try_recv().is_ok() {}
-        victim.until(stage, 1);
+        let host = n + 1;
+        // What they have said before is over.
+        for federate in &federates {
+            while federate.says.try_recv().is_ok() {}
+        }
+        federates[n].until(stage, 1);
         std::thread::sleep(Duration::from_micros(random.u64(..2_000)));
         match fault {
-            "killed" => federates[n] = Federate::start(&rtiexec.1),
-            "cut off" => victim.cable.cut(),
-            _ => victim.signal("-STOP"),
-        }
-        for other in &federates {
-            while other.says.try_recv().is_ok() {}
+            "killed" => federates[n] = Federate::start(&hosts.hosts[host]),
+            "stopped" => signal(&federates[n].child, "-STOP"),
+            "cut off" => hosts.cut_off(host),
+            _ => hosts.swallow(host),
         }
         // Time goes on for the others, and for the victim when it can again.
         let others = federates.iter().enumerate().filter(|(i, _)| *i != n);
-        others.for_each(|(_, other)| other.until("granted", 3));
+        let mut said = Vec::new();
+        for (_, other) in others {
+            said.extend(other.says.try_iter());
+            said.extend(other.until("granted", 3));
+        }
+        let reasons = said.iter().filter_map(|line| line.strip_prefix("ended: "));
+        for reason in reasons.clone() {
+            assert!(REASONS.contains(&reason), "moment {moment}: {reason}");
+        }
+        let seen = histogram.entry((stage, fault)).or_default();
+        seen[0] += 1;
+        seen[1] += usize::from(reasons.clone().any(|reason| reason == REASONS[0]));
+        seen[2] += usize::from(reasons.clone().any(|reason| reason == REASONS[1]));
         if fault == "stopped" {
-            federates[n].signal("-CONT");
+            signal(&federates[n].child, "-CONT");
+        }
+        if fault != "killed" {
+            federates[n].until("out", 1);
+        }
+        if fault == "swallowed" {
+            hosts.mend(host);
         }
         federates[n].until("granted", 3);
         // A save that is being made has files open.
@@ -325,34 +370,35 @@ fn campaign() {
             },
         );
         assert_eq!(files(&run), alone.1, "moment {moment}, {fault}");
-        *histogram.entry((stage, fault)).or_default() += 1;
     }
-    let shown = histogram.iter();
-    let shown: Vec<_> = shown
-        .map(|((stage, fault), n)| format!("{stage}: {fault}: {n}"))
-        .collect();
+    let shown = histogram
+        .iter()
+        .map(|((stage, fault), [n, saves, restores])| {
+            format!("{stage}: {fault}: {n}; {saves} saves and {restores} restores ended by it")
+        });
+    let shown: Vec<_> = shown.collect();
     eprintln!("seed {seed}, {moments} moments: {shown:#?}");
-    if moments >= ALL_MOMENTS {
-        for stage in STAGES {
-            for fault in FAULTS {
-                let came = histogram.get(&(stage, fault)).copied().unwrap_or_default();
-                assert!(
-                    came >= FEWEST,
-                    "{stage}: {fault}: {came} times, at least {FEWEST}"
-                );
-            }
-        }
+    for ((stage, fault), [_, saves, restores]) in histogram {
+        let ended = match stage {
+            "saving" => saves,
+            "restoring" => restores,
+            _ => continue,
+        };
+        assert!(
+            ended >= FEWEST || moments < ALL_MOMENTS,
+            "{stage}: {fault}: {ended} ended by it, at least {FEWEST}"
+        );
     }
     drop(federates);
     // Nothing is left over: neither members, nor what they took of rtiexec, nor half a save.
-    until("no members are left over", || {
-        members(&rtiexec.1).is_empty()
-    });
+    rtiexec.until_members(0);
     until("rtiexec holds nothing of them", || {
-        held(&rtiexec.0) == alone.0
+        let (descriptors, segments) = alone.0;
+        // Since the first has joined it takes datagrams.
+        held(&rtiexec.child) == (descriptors + 1, segments)
     });
     assert_eq!(files(&run), alone.1);
-    let saves = std::fs::read_dir(directory.path().join("saves")).unwrap();
+    let saves = std::fs::read_dir(rtiexec.directory().join("saves")).unwrap();
     for entry in saves.flatten() {
         let path = entry.path();
         assert_eq!(path.extension().and_then(|e| e.to_str()), Some("save"));

@@ -36,6 +36,15 @@ impl Namespace {
         run("tc", &format!("-n {} {arguments}", self.0))
     }
 
+    /// What goes out by a device is swallowed from now on, and nobody is told.
+    pub fn swallow(&self, device: &str) {
+        assert!(self.tc(&format!("qdisc replace dev {device} root blackhole")));
+    }
+
+    pub fn mend(&self, device: &str) {
+        assert!(self.tc(&format!("qdisc delete dev {device} root")));
+    }
+
     /// A program that runs in it.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let by = self.by();
@@ -116,6 +125,15 @@ impl Sites {
 
     pub fn cut(&self) {
         assert!(self.0[0].ip("link set cable down"));
+    }
+
+    /// The cable swallows all from now on, and neither end is told.
+    pub fn swallow(&self) {
+        self.0.iter().for_each(|site| site.swallow("cable"));
+    }
+
+    pub fn mend(&self) {
+        self.0.iter().for_each(|site| site.mend("cable"));
     }
 
     /// Bytes that a site has put on the cable, heads of packets included.
