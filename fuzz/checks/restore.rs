@@ -112,7 +112,7 @@ struct Play {
     /// The save that is there.
     kept: Option<SavedFederation>,
     own: BTreeMap<PeerId, Own>,
-    /// Of what is told to all, what has been told to each, since it was last asked for.
+    /// What federates were told since a save or a restore was asked for.
     told: Vec<(PeerId, Callback)>,
     /// Why the last save could not be written.
     unwhole: Option<String>,
@@ -229,7 +229,8 @@ impl Play {
             self.tell_all();
             ask(self).map_err(|e| e.to_string())?;
         }
-        (self.told.clear(), self.unwhole = None);
+        self.told.clear();
+        self.unwhole = None;
         self.tell_all();
         let saved = |(_, told): &_| *told == Callback::FederationSaved;
         if self.told.iter().any(saved) {
