@@ -1,8 +1,8 @@
 //! Any bytes as the state of a saved federation execution, and as what a save says of itself; what decodes is encoded
 //! and decodes to the same.
 //!
-//! Run by the fuzz target of this name, and on every file of `fuzz/seeds` by `cargo test`. The file around these has a
-//! checksum, which no fuzzer gets past: `starling-rtiexec` tests that by itself.
+//! Run by the fuzz target of this name, and on every file of `fuzz/seeds` by `cargo test`. The file around these is
+//! the fuzz target `saved_file`'s, and what comes of them `restore`'s.
 
 use starling_wire::{decode_description, decode_save, put_description, put_save};
 

@@ -1,4 +1,4 @@
-//! What the fuzz target `executive` checks, on the inputs it has kept.
+//! What the fuzz targets `executive` and `restore` check, on the inputs they have kept.
 #![allow(clippy::print_stdout, reason = "the test harness shows it")]
 
 use starling_core::message::{LogIndex, Request, RequestBody, ToExecutive, declaration, object};
@@ -8,6 +8,43 @@ use std::path::Path;
 
 #[path = "../../../fuzz/checks/executive.rs"]
 mod executive;
+#[path = "../../../fuzz/checks/restore.rs"]
+#[allow(dead_code, reason = "what makes seeds is a part of it")]
+mod restore;
+
+/// Genuine ones; of those with some byte changed many can be read, and some are restored.
+#[test]
+fn every_kept_save_is_restored_or_refused_when_it_is_damaged() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/restore");
+    let (mut count, mut restored, mut refused) = (0, 0, 0);
+    for file in std::fs::read_dir(&folder).unwrap() {
+        let path = file.unwrap().path();
+        println!("{}", path.display()); // shown if it fails
+        let seed = std::fs::read(path).unwrap();
+        let whole = restore::Outcome::Restored {
+            cut_off: vec![],
+            unsaved: None,
+        };
+        assert_eq!(
+            restore::check(&seed),
+            whole,
+            "or it is of an older layout; do: as examples/restores.rs says"
+        );
+        for at in (2..seed.len()).step_by(67) {
+            restore::check(&seed[..at]);
+            let mut damaged = seed.clone();
+            damaged[at] = damaged[at].wrapping_add(1);
+            match restore::check(&damaged) {
+                restore::Outcome::Restored { .. } => restored += 1,
+                restore::Outcome::Refused(why) => refused += usize::from(!why.is_empty()),
+                restore::Outcome::Unread => {}
+            }
+        }
+        count += 1;
+    }
+    assert!(count >= 16, "only {count} files in {}", folder.display());
+    assert!(restored >= 20 && refused >= 20, "{restored}, {refused}");
+}
 
 #[test]
 fn hostile_federates_harm_nobody() {
