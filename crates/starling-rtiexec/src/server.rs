@@ -717,6 +717,7 @@ impl Server {
         self.let_go(n, std::mem::take(&mut connection.holds));
         self.forget_held(n, &connection.held_by);
         self.take_outputs();
+        self.log_notes();
         Some(connection)
     }
 
