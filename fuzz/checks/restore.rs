@@ -16,7 +16,7 @@ use starling_bed::{Bed, Link, Message, Sent};
 use starling_core::message::{FromExecutive, ModuleSource, Question, ResignAction};
 use starling_core::{
     Answer, Archived, Callback, DataPath, Exception, Executive, Lrc, MessageRetractionHandle,
-    PeerId, ProtocolError, SavedFederation, Services, TimeType, saved,
+    PeerId, ProtocolError, SavedFederation, Services, TimeType,
 };
 use starling_wire::{decode_save, put_save};
 use std::collections::BTreeMap;
@@ -61,12 +61,6 @@ pub fn check(bytes: &[u8]) -> Outcome {
             return Outcome::Unread;
         }
     };
-    // FIXME: a federate that has resigned is no part of a save (§4.19); one that says so of itself is restored, and
-    // told nothing.
-    let has_left = |part: &saved::Federate| part.federation.resigned || part.delivery.ended;
-    if saved.federates.iter().any(|(_, part)| has_left(part)) {
-        return Outcome::Unread;
-    }
     let of = &saved.execution;
     let members = of.federation.members.values();
     let members: Vec<_> = members.map(|m| (&*m.name, &*m.kind)).collect();

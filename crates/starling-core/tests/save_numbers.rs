@@ -1,5 +1,5 @@
-//! Saves whose numbers leave no room, or are before what they number, are refused when they are read
-//! (1516.1-2010, §4.24): no federate hears of more than that.
+//! Saves whose numbers leave no room, or are before what they number, and those of who has resigned are refused when they
+//! are read (1516.1-2010, §4.24): no federate hears of more than that.
 
 use crate::common::Federation;
 use crate::save::{restore, saved, two};
@@ -64,7 +64,7 @@ fn instance(saved: &mut SavedFederation) -> &mut Instance {
 /// What is forged, and what is said of it.
 type Forgery = (fn(&mut SavedFederation), &'static str);
 
-const FORGERIES: [Forgery; 30] = [
+const FORGERIES: [Forgery; 32] = [
     (
         |s| s.execution.federation.last_federate = u32::MAX,
         "its last federate handle is 4294967295, and can't be beyond 8388608",
@@ -175,6 +175,14 @@ const FORGERIES: [Forgery; 30] = [
             }
         },
         "the number of reports of services of federate 1",
+    ),
+    (
+        |s| part(s, 0).federation.resigned = true,
+        "the part of federate 1 in it: it has resigned",
+    ),
+    (
+        |s| part(s, 1).delivery.ended = true,
+        "the part of federate 2 in it: it has resigned",
     ),
     (
         |s| part(s, 0).object.last_instance = 2,

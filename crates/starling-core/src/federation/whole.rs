@@ -111,6 +111,9 @@ impl SavedFederation {
             format!("it is of the federation execution '{}'", is.federation)
         } else if part.time.time_type != self.execution.time.time_type {
             format!("its logical time is {}", part.time.time_type.name())
+        } else if is.resigned || part.delivery.ended {
+            // It would be told nothing, not even that it is restored.
+            "it has resigned".into()
         } else if part.log.applied > self.execution.log.index {
             "it knows more of the log than there is".into()
         } else {
