@@ -700,34 +700,48 @@ fn a_save_at_the_last_time_comes_to_who_is_there() {
     }
 }
 
-/// One that may still send at the last time is instructed, where nothing comes to it, and then counts as through that.
+/// One that may still send at the last time is not instructed before it has asked for all of it: as long as it is held, others
+/// would wait for what it sends, and what it sends before it hears of it would be refused.
 #[test]
-fn who_is_held_at_the_last_time_holds_up_nobody() {
+fn who_may_still_send_at_the_last_time_is_waited_for() {
     let last = LogicalTime::float64(f64::MAX).expect("it is finite");
-    let names = ["a", "b"];
-    let mut f = federation(&names);
-    for name in names {
-        regulate(&mut f, name, 0);
-        told(&mut f, name);
-    }
-    for name in names {
-        constrain(&mut f, name);
-        told(&mut f, name);
-    }
-    f.call("a", |l| l.time_advance_request_available(last))
-        .expect("it may advance");
-    f.call("b", |l| l.time_advance_request(last))
-        .expect("it may advance");
-    for name in names {
-        told(&mut f, name);
-    }
-    f.call("b", |l| l.request_federation_save("S", Some(last)))
-        .expect("it takes part in time");
-    for name in names {
-        assert_eq!(told(&mut f, name).last(), Some(&SAVE), "{name}");
-    }
-    complete(&mut f, &names);
-    for name in names {
-        assert!(told(&mut f, name).contains(&"federationSaved"), "{name}");
+    // By the rounding of the last time plus a lookahead, too.
+    for lookahead in [0, 3] {
+        let names = ["a", "b"];
+        let mut f = federation(&names);
+        for name in names {
+            regulate(&mut f, name, lookahead);
+            told(&mut f, name);
+        }
+        for name in names {
+            constrain(&mut f, name);
+            told(&mut f, name);
+        }
+        f.call("b", |l| l.time_advance_request(last))
+            .expect("it may advance");
+        f.call("a", |l| l.time_advance_request_available(last))
+            .expect("it may advance");
+        assert_eq!(told(&mut f, "a"), ["timeAdvanceGrant"]);
+        f.call("b", |l| l.request_federation_save("S", Some(last)))
+            .expect("it takes part in time");
+        assert_eq!([told(&mut f, "a"), told(&mut f, "b")], [[""; 0]; 2]);
+        let class = f.interaction("I");
+        f.call("a", |l| l.publish_interaction_class(class))
+            .expect("it is in the FOM");
+        f.call("a", |l| {
+            l.change_interaction_order_type(class, Order::TimeStamp)
+        })
+        .expect("it is published");
+        f.call("a", |l| l.send_interaction_at(class, &[], b"", last))
+            .expect("its time admits it");
+        f.call("a", |l| l.time_advance_request(last))
+            .expect("it may ask for the same time");
+        for name in names {
+            assert_eq!(told(&mut f, name), ["timeAdvanceGrant", SAVE], "{name}");
+        }
+        complete(&mut f, &names);
+        for name in names {
+            assert_eq!(told(&mut f, name), ["federationSaved"], "{name}");
+        }
     }
 }

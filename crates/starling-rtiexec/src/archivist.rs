@@ -119,7 +119,6 @@ impl Server {
             }
             self.executive.archived(execution, number, result);
         }
-        self.log_notes();
     }
 }
 

@@ -509,6 +509,7 @@ impl Server {
         self.executive.settle();
         self.take_outputs();
         self.give_archive_tasks();
+        self.log_notes();
         self.write_all(now);
         self.written.clear();
     }
@@ -717,7 +718,6 @@ impl Server {
         self.let_go(n, std::mem::take(&mut connection.holds));
         self.forget_held(n, &connection.held_by);
         self.take_outputs();
-        self.log_notes();
         Some(connection)
     }
 

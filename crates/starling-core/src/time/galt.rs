@@ -205,11 +205,9 @@ impl Clock {
 
     /// It is through the time of a save, and sends nothing up to there any more. What else it has
     /// asked for says so anyhow, but a Flush Queue Request may be granted less. One up to that time at most has crossed the
-    /// instruction: its federate is not constrained, so that nobody counts on it. Who is at the last time there is has
-    /// come to the save without asking for more.
+    /// instruction: its federate is not constrained, so that nobody counts on it.
     pub(crate) fn pass(&mut self, time: LogicalTime) {
-        let at_end = self.time == time && time == time.time_type().last();
-        if at_end || matches!(self.advance, Some((Advance::FlushQueue, to)) if to > time) {
+        if matches!(self.advance, Some((Advance::FlushQueue, to)) if to > time) {
             self.floor = self.bound_from(time, true);
         }
     }
@@ -375,7 +373,7 @@ impl Times {
 
     /// Whether a constrained federate waits for a time beyond this one, and has, with what it has
     /// been granted and what waits for it, all messages up to there; or has come to a time beyond it before it was
-    /// constrained; or to the last time there is, and nothing more can come to it.
+    /// constrained; or to the last time there is, where nothing more can come to it, and nothing more of it to others.
     pub(crate) fn is_through(&self, federate: FederateHandle, time: LogicalTime) -> bool {
         let Some(known) = self.federates.get(&federate) else {
             return false;
@@ -386,7 +384,10 @@ impl Times {
             // What is up to a time that it has passed is none of its messages; beyond the last one nobody can wait.
             (None, None) => {
                 let now = known.clock.time;
-                let at_end = now == self.of.last() && self.galt(federate).lets_pass(now, true);
+                let is_over = |bound: Bound| bound.lets_pass(now, true);
+                let at_end = now == self.of.last()
+                    && known.clock.bound().is_none_or(is_over)
+                    && is_over(self.galt(federate));
                 return known.constrained && (now > time || (now == time && at_end));
             }
         };
