@@ -226,11 +226,17 @@ impl Play {
         self.told.clear();
         self.unwhole = None;
         self.tell_all();
-        let saved = |(_, told): &_| *told == Callback::FederationSaved;
-        if self.told.iter().any(saved) {
-            return Ok(());
+        let saved = |(_, told): &&(PeerId, Callback)| *told == Callback::FederationSaved;
+        let saved = self.told.iter().filter(saved).count();
+        if saved == 0 {
+            return Err(format!("{:?}: {:?}", self.unwhole, self.told));
         }
-        Err(format!("{:?}: {:?}", self.unwhole, self.told))
+        assert!(
+            saved >= self.peers().len(),
+            "not all are told: {:?}",
+            self.told
+        );
+        Ok(())
     }
 
     /// What is restored is saved, and restored again.
@@ -245,6 +251,7 @@ impl Play {
     /// Why it is refused, if it is; then all is as before.
     fn restore(&mut self, label: &str) -> Result<(), String> {
         self.told.clear();
+        let cut_off = self.cut_off.len();
         while self.bed.executive.poll_note().is_some() {}
         let peers = self.peers();
         let asked = peers.first().ok_or("all were cut off")?;
@@ -263,7 +270,7 @@ impl Play {
         // What would go wrong is found before anybody is told.
         assert!(self.told.iter().any(|told| is(answer(true))(&told)));
         let restored = self.told.iter().filter(is(Callback::FederationRestored));
-        let restored = restored.count() + self.cut_off.len();
+        let restored = restored.count() + self.cut_off.len() - cut_off;
         assert!(restored >= peers.len(), "not all are told: {:?}", self.told);
         Ok(())
     }

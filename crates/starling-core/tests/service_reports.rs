@@ -10,7 +10,6 @@ use starling_core::{
 
 const REPORT: &str = "HLAmanager.HLAfederate.HLAreport.HLAreportServiceInvocation";
 const SWITCH: &str = "HLAmanager.HLAfederate.HLAadjust.HLAsetServiceReporting";
-
 const REFUSED: &str = "HLAmanager.HLAfederate.HLAreport.HLAreportMOMexception";
 
 /// A report, decoded.
@@ -98,6 +97,9 @@ fn a_subscription_to_reports_that_crosses_the_switch_ends_the_reporting() {
         .find(|(p, _)| Ok(*p) == service)
         .expect("it is reported");
     assert_eq!(text(said, &mut 0), format!("HLAinteractionRoot.{SWITCH}"));
+    f.call("B", |b| b.enable_asynchronous_delivery()).unwrap();
+    f.run();
+    assert_eq!(f.callbacks("B"), []);
 }
 
 /// The FDD's switch is each joiner's initial one (11.4.1, 4.9); who wants to hear reports has none made of itself.

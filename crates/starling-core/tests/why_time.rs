@@ -206,6 +206,24 @@ fn a_save_at_a_time_names_who_has_not_come_to_it() {
     assert_eq!(turn.as_deref(), Some("B"));
 }
 
+/// Who has asked for more than the time of the save has done all that it can.
+#[test]
+fn a_save_at_a_time_names_whom_the_constrained_wait_for() {
+    let mut f = timed(&["B"]);
+    f.join("R");
+    let one = LogicalTimeInterval::float64(1.0).unwrap();
+    f.call("R", |f| f.enable_time_regulation(one)).unwrap();
+    f.callbacks("R");
+    f.call("B", |f| f.request_federation_save("s", Some(at(5.0))))
+        .unwrap();
+    f.call("B", |f| f.time_advance_request(at(10.0))).unwrap();
+    f.run();
+    let (lines, turn) = f.why_time("B");
+    let held = "FAIL granted: it is held until the federation execution is saved as 's' at 5; not come to that: 'R'";
+    assert_eq!(lines.last().map(|l| &**l), Some(held));
+    assert_eq!(turn.as_deref(), Some("R"));
+}
+
 #[test]
 fn who_takes_no_part_in_time_management_is_not_blamed() {
     let mut f = timed(&["A"]);

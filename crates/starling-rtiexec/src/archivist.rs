@@ -119,6 +119,8 @@ impl Server {
             }
             self.executive.archived(execution, number, result);
         }
+        // While who asked is connected.
+        self.log_notes();
     }
 }
 

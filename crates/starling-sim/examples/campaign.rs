@@ -1,9 +1,10 @@
 //! Runs seeds FROM..TO with ACTIONS calls each, goes on after faults and lists them; then prints how often each service
 //! (by its room), exception, callback, action of resigning and fault of the network came up:
 //! `cargo run --release -p starling-sim --example campaign -- 0 100000 150`
-//! With `conflated` behind them: where every second federate conflates what it gets; with `ddm`: programs of data distribution management; with `time`: of all rooms
-//! together with time management; with `saves`: with saves and restores; with `managed`: these with the
-//! management object model; with `acts`: services called by federates, and on their behalf by the RTI.
+//! Behind them the kind of programs: `plain` (of all rooms but time), `conflated`: where every second federate conflates what it
+//! gets; `ddm`: of data distribution management; `time`: of all rooms together with time management; `saves`: with saves and
+//! restores; `managed`: these with the management object model; `acts`: services called by federates, and on their behalf by
+//! the RTI.
 #![allow(clippy::print_stdout, reason = "its result")]
 
 fn main() {
@@ -17,20 +18,12 @@ fn main() {
     if to - from > 1 {
         std::panic::set_hook(Box::new(|_| {}));
     }
-    let run = match std::env::args().nth(4).as_deref() {
-        None => starling_sim::run,
-        Some("conflated") => starling_sim::run_conflated,
-        Some("ddm") => starling_sim::ddm::run,
-        Some("time") => starling_sim::time::run,
-        Some("saves") => starling_sim::saves::run,
-        Some("managed") => starling_sim::saves::run_managed,
-        Some("acts") => starling_sim::acts::run,
-        Some(other) => {
-            panic!(
-                "there are no programs of '{other}'; there are 'conflated', 'ddm', 'time', 'saves', 'managed' and 'acts'"
-            )
-        }
-    };
+    let kind = std::env::args().nth(4).unwrap_or("plain".into());
+    let run = starling_sim::KINDS.iter().find(|(name, _)| *name == kind);
+    let (_, run) = run.unwrap_or_else(|| {
+        let names = starling_sim::KINDS.map(|(name, _)| name).join("', '");
+        panic!("there are no programs of '{kind}'; there are '{names}'")
+    });
     let (mut done, mut faults) = (starling_sim::Report::default(), 0u64);
     for seed in from..to {
         match std::panic::catch_unwind(|| run(seed, actions)) {

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 /// Services of the MOM, with their parameters beside HLAfederate. Of those of saves only the refusals are compared: a
 /// manager that is to save, too, can't ask for them.
-const SERVICES: [(&str, &[&str]); 28] = [
+const SERVICES: [(&str, &[&str]); 32] = [
     ("HLAresignFederationExecution", &["HLAresignAction"]),
     ("HLAsynchronizationPointAchieved", &["HLAlabel"]),
     ("HLAfederateSaveBegun", &[]),
@@ -60,8 +60,12 @@ const SERVICES: [(&str, &[&str]); 28] = [
     ("HLAenableTimeConstrained", &[]),
     ("HLAdisableTimeConstrained", &[]),
     ("HLAtimeAdvanceRequest", &["HLAtimeStamp"]),
+    ("HLAtimeAdvanceRequestAvailable", &["HLAtimeStamp"]),
     ("HLAnextMessageRequest", &["HLAtimeStamp"]),
+    ("HLAnextMessageRequestAvailable", &["HLAtimeStamp"]),
     ("HLAflushQueueRequest", &["HLAtimeStamp"]),
+    ("HLAenableAsynchronousDelivery", &[]),
+    ("HLAdisableAsynchronousDelivery", &[]),
     ("HLAmodifyLookahead", &["HLAlookahead"]),
     (
         "HLAchangeAttributeOrderType",
@@ -509,7 +513,21 @@ impl Run {
             "HLAenableTimeConstrained" => (vec![], Box::new(|f| f.enable_time_constrained())),
             "HLAdisableTimeConstrained" => (vec![], Box::new(|f| f.disable_time_constrained())),
             "HLAtimeAdvanceRequest" => (stamp(), Box::new(move |f| f.time_advance_request(at))),
+            "HLAtimeAdvanceRequestAvailable" => {
+                let call: Call = Box::new(move |f| f.time_advance_request_available(at));
+                (stamp(), call)
+            }
             "HLAnextMessageRequest" => (stamp(), Box::new(move |f| f.next_message_request(at))),
+            "HLAnextMessageRequestAvailable" => {
+                let call: Call = Box::new(move |f| f.next_message_request_available(at));
+                (stamp(), call)
+            }
+            "HLAenableAsynchronousDelivery" => {
+                (vec![], Box::new(|f| f.enable_asynchronous_delivery()))
+            }
+            "HLAdisableAsynchronousDelivery" => {
+                (vec![], Box::new(|f| f.disable_asynchronous_delivery()))
+            }
             "HLAflushQueueRequest" => (stamp(), Box::new(move |f| f.flush_queue_request(at))),
             "HLAmodifyLookahead" => (ahead(), Box::new(move |f| f.modify_lookahead(by))),
             "HLAchangeAttributeOrderType" => {

@@ -1,5 +1,5 @@
 //! Services as the federates of a program call them: each is counted, by its room and name or by the exception that
-//! it throws.
+//! it throws; what is refused later, by an answer, counts as called.
 
 use crate::program::Report;
 use starling_bed::Sent;

@@ -24,3 +24,17 @@ pub mod time;
 mod watch;
 
 pub use program::{Report, run, run_conflated};
+
+/// Runs a seed, with so many actions.
+pub type Run = fn(u64, usize) -> Report;
+
+/// The kinds of programs.
+pub const KINDS: [(&str, Run); 7] = [
+    ("plain", run),
+    ("conflated", run_conflated),
+    ("ddm", ddm::run),
+    ("time", time::run),
+    ("saves", saves::run),
+    ("managed", saves::run_managed),
+    ("acts", acts::run),
+];

@@ -1,46 +1,46 @@
 //! A fixed share of seeds in every test run; a campaign runs `examples/campaign.rs`.
 
-use starling_sim::Report;
+use starling_sim::{KINDS, Report};
 
 #[test]
 fn seeds() {
-    replay("plain", 800, starling_sim::run);
+    replay("plain", 800);
 }
 
 #[test]
 fn seeds_where_every_second_federate_conflates() {
-    replay("conflated", 400, starling_sim::run_conflated);
+    replay("conflated", 400);
 }
 
 #[test]
 fn seeds_of_data_distribution_management() {
-    replay("ddm", 1000, starling_sim::ddm::run);
+    replay("ddm", 1000);
 }
 
 #[test]
 fn seeds_of_time_management() {
-    replay("time", 600, starling_sim::time::run);
+    replay("time", 600);
 }
 
 #[test]
 fn seeds_of_saves_and_restores() {
-    replay("saves", 400, starling_sim::saves::run);
+    replay("saves", 400);
 }
 
 /// The same with a management object model: what it was asked for is restored, and reports have no gap.
 #[test]
 fn seeds_of_saves_with_a_management_object_model() {
-    replay("managed", 200, starling_sim::saves::run_managed);
+    replay("managed", 200);
 }
 
 /// Whatever the MOM has a service for is done on behalf of others, but for saves and restores.
 #[test]
 fn seeds_of_services_called_for_others() {
-    replay("acts", 60, starling_sim::acts::run);
+    replay("acts", 60);
 }
 
 /// How often at least what comes up in each kind of programs, by a column for each: about half of what these seeds
-/// bring about. `examples/campaign.rs` prints it.
+/// bring about. `examples/campaign.rs 0 SEEDS 300 KIND` prints it.
 const FLOORS: &str = include_str!("floors.txt");
 
 /// The names of a line of floors and its cells.
@@ -50,7 +50,9 @@ fn row(line: &str) -> (&str, Vec<&str>) {
 }
 
 /// Every service, exception, callback and fault of this kind of programs comes up often enough.
-fn replay(kind: &str, seeds: u64, run: fn(u64, usize) -> Report) {
+fn replay(kind: &str, seeds: u64) {
+    let run = KINDS.iter().find(|(name, _)| *name == kind);
+    let (_, run) = run.expect("there are such programs");
     let mut done = Report::default();
     for seed in 0..seeds {
         let report = std::panic::catch_unwind(|| run(seed, 300));

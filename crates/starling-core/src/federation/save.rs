@@ -27,7 +27,7 @@ use crate::message::{Cause, LogIndex};
 use crate::saved;
 use crate::time::saved::require_same_time;
 use crate::{FederateHandle, LogicalTime, ProtocolError};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a federation execution was not saved (C++ numbers).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -503,9 +503,15 @@ impl Execution {
         }
         let (_, time) = self.federation.saves.next();
         let mut behind = time.map_or_else(Vec::new, |time| self.not_come_to_save(time));
-        // The others wait for those who have not even asked.
+        // The others wait for those who have not even asked; or all of them for one that is not constrained.
         let asks = |f: &FederateHandle| time.is_some_and(|time| self.time.asks_beyond(*f, time));
-        if !behind.iter().all(asks) {
+        if behind.iter().all(asks) {
+            let waits_for = |f: &FederateHandle| self.time.times().waits_for(*f);
+            let awaited: BTreeSet<_> = behind.iter().filter_map(waits_for).collect();
+            if !awaited.is_empty() {
+                behind = awaited.into_iter().collect();
+            }
+        } else {
             behind.retain(|f| !asks(f));
         }
         let stage = |f: &FederateHandle| self.federation.saves.stage(*f);

@@ -224,11 +224,10 @@ impl ExecutionTime {
         self.times.has_come_to(federate, time)
     }
 
-    /// Whether a federate has asked for a time beyond this one.
+    /// Whether a federate waits for a time beyond this one, or for the last there is.
     pub(crate) fn asks_beyond(&self, federate: FederateHandle, time: LogicalTime) -> bool {
-        let clock = self.times.clock(federate);
-        let asked = clock.and_then(|c| c.advance());
-        asked.is_some_and(|(_, to)| to > time)
+        let asked = self.times.asks_for(federate);
+        asked.is_some_and(|to| to > time || to == to.time_type().last())
     }
 
     /// Whether something has come that may lead to a grant.

@@ -501,6 +501,12 @@ impl Times {
             .is_some_and(Federate::is_waiting)
     }
 
+    /// The time that a federate has asked for, or at which its regulation is to begin.
+    pub(crate) fn asks_for(&self, federate: FederateHandle) -> Option<LogicalTime> {
+        let known = self.federates.get(&federate)?;
+        known.enabling.or(known.clock.advance.map(|(_, to)| to))
+    }
+
     /// The actual lookahead of a federate that is time-regulating; none while it waits for that.
     pub(crate) fn lookahead(&self, federate: FederateHandle) -> Option<LogicalTimeInterval> {
         let known = self.federates.get(&federate);
