@@ -614,3 +614,17 @@ fn known(of: saved::Execution) -> impl PartialEq + std::fmt::Debug {
         of.time,
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{SERVICE, SERVICES};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn whatever_the_mim_has_a_service_for_is_called() {
+        let all = starling_fom::standard_model().interaction_classes();
+        let here = format!("HLAinteractionRoot.{SERVICE}.");
+        let of_mim: BTreeSet<_> = all.filter_map(|c| c.name.strip_prefix(&here)).collect();
+        assert_eq!(of_mim, SERVICES.iter().map(|(name, _)| *name).collect());
+    }
+}
