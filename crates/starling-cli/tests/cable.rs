@@ -179,17 +179,19 @@ fn line_with(lines: &Receiver<String>, text: &str) -> String {
 
 /// A process in a namespace: what it prints, and what it says on standard error.
 struct Running {
+    name: String,
     process: Ended,
     out: Receiver<String>,
     log: Receiver<String>,
 }
 
 impl Running {
-    fn start(command: &mut Command) -> Self {
+    fn start(name: &str, command: &mut Command) -> Self {
         let command = command.stdin(Stdio::piped());
         let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = Ended(command.spawn().unwrap());
         Running {
+            name: name.to_owned(),
             out: lines(process.0.stdout.take().unwrap()),
             log: lines(process.0.stderr.take().unwrap()),
             process,
@@ -198,6 +200,7 @@ impl Running {
 
     fn rtiexec(sites: &Sites, run_dir: &Path, paused: &str) -> Self {
         let rtiexec = Self::start(
+            "rtiexec",
             sites.0[0]
                 .command(env!("CARGO_BIN_EXE_starling"))
                 .args(["rtiexec", "--listen", ADDRESS, "--run-dir"])
@@ -216,6 +219,7 @@ impl Running {
     fn federate(sites: &Sites, site: usize, name: &str) -> Self {
         let me = std::env::current_exe().unwrap();
         let federate = Self::start(
+            name,
             sites.0[site]
                 .command(me)
                 .args(["--ignored", "--exact", "federate", "--nocapture"])
@@ -229,10 +233,6 @@ impl Running {
         let id = self.process.0.id().to_string();
         let sent = Command::new("kill").args([name, &id]).status().unwrap();
         assert!(sent.success());
-    }
-
-    fn talk(&mut self) {
-        self.calls("");
     }
 
     fn calls(&self, service: &str) {
@@ -292,9 +292,9 @@ fn a_stopped_federate_is_kept_while_its_host_answers_and_lost_with_its_cable() {
     let run_dir = tempfile::tempdir().unwrap();
     let rtiexec = Running::rtiexec(&sites, run_dir.path(), "keep");
     let stopped = Running::federate(&sites, 1, "Stopped");
-    let mut talker = Running::federate(&sites, 0, "Talker");
+    let talker = Running::federate(&sites, 0, "Talker");
     stopped.signal("-STOP");
-    talker.talk();
+    talker.calls("");
     line_with(&talker.out, "all said");
     let kept = line_with(&rtiexec.log, "is silent but kept");
     assert!(kept.contains("Stopped"), "{kept}");
@@ -310,9 +310,9 @@ fn a_stopped_rtiexec_is_not_given_up_while_its_host_answers() {
     let Some(sites) = Sites::new("r") else { return };
     let run_dir = tempfile::tempdir().unwrap();
     let rtiexec = Running::rtiexec(&sites, run_dir.path(), "keep");
-    let mut talker = Running::federate(&sites, 1, "Talker");
+    let talker = Running::federate(&sites, 1, "Talker");
     rtiexec.signal("-STOP");
-    talker.talk();
+    talker.calls("");
     talker.until_probing((&talker.out, "lost"));
     rtiexec.signal("-CONT");
     line_with(&talker.out, "all said");
@@ -355,8 +355,8 @@ impl Savers {
 
     /// Nothing comes to them before that.
     fn hear(&self, who: &[Running], what: &str) {
-        for (one, name) in who.iter().zip(SAVERS) {
-            assert_eq!(one.prints(), what, "{name}");
+        for one in who {
+            assert_eq!(one.prints(), what, "{}", one.name);
         }
     }
 

@@ -329,7 +329,10 @@ fn campaign() {
         federates[n].until(stage, 1);
         std::thread::sleep(Duration::from_micros(random.u64(..2_000)));
         match fault {
-            "killed" => federates[n] = Federate::start(&hosts.hosts[host]),
+            "killed" => {
+                signal(&federates[n].child, "-KILL");
+                federates[n] = Federate::start(&hosts.hosts[host]);
+            }
             "stopped" => signal(&federates[n].child, "-STOP"),
             "cut off" => hosts.cut_off(host),
             _ => hosts.swallow(host),

@@ -206,7 +206,7 @@ fn at(floats: bool, value: i64) -> LogicalTime {
 }
 
 /// The time, or the next whole one: regulation may be enabled just behind a time.
-fn whole(time: LogicalTime) -> i64 {
+fn whole_or_next(time: LogicalTime) -> i64 {
     let float = || time.as_float64().expect("it is of one of the two types");
     time.as_integer64().unwrap_or_else(|| float().ceil() as i64)
 }
@@ -571,15 +571,15 @@ impl Run {
             }
             Callback::TimeRegulationEnabled { time } => {
                 (own.regulating, own.enabling.0) = (true, false);
-                own.time = whole(time);
+                own.time = whole_or_next(time);
                 own.come.regulates();
             }
             Callback::TimeConstrainedEnabled { time } => {
                 (own.constrained, own.enabling.1) = (true, false);
-                own.time = whole(time);
+                own.time = whole_or_next(time);
             }
             Callback::TimeAdvanceGrant { time } => {
-                let time = whole(time);
+                let time = whole_or_next(time);
                 let asked = own
                     .advancing
                     .take()
@@ -593,7 +593,7 @@ impl Run {
             }
             Callback::InitiateFederateSave { label, time } => {
                 assert_eq!((own.save, own.restore), (Stage::None, Stage::None));
-                if let Some(time) = time.map(whole).filter(|_| own.constrained) {
+                if let Some(time) = time.map(whole_or_next).filter(|_| own.constrained) {
                     let timely = |id: &&u64| self.timely.contains(id);
                     let up_to = |id: &&u64| self.sent[id].1 <= Some(time);
                     let missing = own.must.iter().filter(timely).find(up_to);

@@ -540,7 +540,7 @@ impl Run {
                 assert_eq!(f.automatic_resign_directive(), Ok(directive), "{me}");
             }
             let time = f.query_logical_time().expect("it may ask");
-            let whole = super::whole(time);
+            let whole = super::whole_or_next(time);
             assert_eq!(whole, own.time, "{me} is at {}", at(floats, own.time));
         });
         self.compare_lookahead(peer, me);

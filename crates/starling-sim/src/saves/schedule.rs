@@ -1,7 +1,7 @@
 //! The rule of a save at a time (1516.1-2010, 4.16 and 4.17), at the callbacks of one federate: what is in time-stamp order
 //! and at or below the time comes before initiateFederateSave, and nothing else of it does.
 
-use super::{By, Own, whole};
+use super::{By, Own, whole_or_next};
 use starling_core::{FederateHandle, MessageTime, Order};
 
 /// How far a federate has come in time-stamp order, by the callbacks delivered to it.
@@ -33,7 +33,7 @@ impl Come {
     /// A message is delivered, with this time.
     pub(super) fn comes(&mut self, me: FederateHandle, time: Option<&MessageTime>) {
         let timely = time.filter(|time| time.received == Order::TimeStamp);
-        let Some(stamp) = timely.map(|time| whole(time.time)) else {
+        let Some(stamp) = timely.map(|time| whole_or_next(time.time)) else {
             return;
         };
         let instructed = self.instructed;
