@@ -446,7 +446,9 @@ fn why_tells_whose_turn_it_is(run_dir: &Path) {
         }
     };
     let called = "it is the turn of 'Slow': it called queryLogicalTime last, about ";
-    until("it is the turn of 'Fast': it evokes callbacks (evokeCallback)");
+    // It reads what it is to do next.
+    let evoked = "it is the turn of 'Fast': it has called nothing since it evoked callbacks (evokeCallback), about ";
+    until(evoked);
     fast.does("look");
     slow.does("look");
     let looked = Instant::now();
@@ -525,7 +527,7 @@ fn why_tells_whose_turn_it_is(run_dir: &Path) {
     for federate in [&mut slow, &mut fast] {
         federate.does("evoke");
     }
-    until("it is the turn of 'Fast': it evokes callbacks");
+    until(evoked);
     let others = starling(&["why", "Stuck", "--rtiexec", &unix]);
     assert_eq!(others.status.code(), Some(1));
     loop {

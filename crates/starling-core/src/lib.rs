@@ -62,7 +62,7 @@ pub use handles::{
     FederateHandle, MessageRetractionHandle, ObjectInstanceHandle, Owner, PeerId, RegionHandle,
 };
 pub use log::federate::{DataPath, Output};
-pub use lrc::{Answer, Lrc, Outbox, Preconditions, require_designators};
+pub use lrc::{Answer, Lrc, Outbox, Preconditions, RESTS_FOR, require_designators};
 pub use object::advisories::InstanceSwitches;
 pub use ownership::{Divestiture, OwnershipNotice};
 pub use starling_fom::{

@@ -524,3 +524,25 @@ fn who_joins_where_values_are_provided_is_asked_for_its_counts() {
     };
     assert_eq!(told.iter().filter(|t| values(t)).count(), 1, "{told:?}");
 }
+
+/// It has not asked for it, and is told why its services are refused.
+#[test]
+fn who_is_resigned_by_another_is_told_so() {
+    let mut f = two();
+    let b = f.federate("B").federate().expect("it is joined").handle();
+    let act = f.interaction("HLAmanager.HLAfederate.HLAservice.HLAresignFederationExecution");
+    let action = f.federate("A").parameter_handle(act, "HLAresignAction");
+    f.call("A", |f| f.publish_interaction_class(act)).unwrap();
+    let of = about(&mut f, "A", act, b);
+    let values: &[(_, &[u8])] = &[(of.0, &of.1), (action.unwrap(), &6_u32.to_be_bytes())];
+    f.call("A", |f| f.send_interaction(act, values, b""))
+        .unwrap();
+    f.run();
+    let note = f.federate("B").take_note();
+    let refused = f.call("B", |f| f.enable_time_constrained()).unwrap_err();
+    assert_eq!(refused.kind, ExceptionKind::FederateNotExecutionMember);
+    for said in [note.expect("it is told"), refused.message] {
+        assert!(said.contains("resigned by another"), "{said}");
+    }
+    assert_eq!(f.federate("B").take_note(), None);
+}

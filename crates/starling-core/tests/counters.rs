@@ -28,19 +28,22 @@ fn the_executive_is_told_when_counts_have_changed_and_before_a_federate_resigns(
             .unwrap();
     };
     assert!(
-        !f.call("A", |f| f.report(Duration::ZERO)),
+        !f.call("A", |f| f.report(Duration::ZERO, false)),
         "nothing has happened"
     );
     update(&mut f);
     assert_eq!(told(&mut f, "A"), Counters::default());
-    assert!(f.call("A", |f| f.report(Duration::ZERO)));
+    assert!(f.call("A", |f| f.report(Duration::ZERO, false)));
     f.run();
     let unwanted = Counters {
         unwanted: 1,
         ..Counters::default()
     };
     assert_eq!(told(&mut f, "A"), unwanted);
-    assert!(!f.call("A", |f| f.report(Duration::ZERO)), "it was told");
+    assert!(
+        !f.call("A", |f| f.report(Duration::ZERO, false)),
+        "it was told"
+    );
 
     // Two requests for values that wait become one callback; what waits is told, too.
     f.call("B", |f| {
@@ -60,7 +63,7 @@ fn the_executive_is_told_when_counts_have_changed_and_before_a_federate_resigns(
     update(&mut f);
     f.run();
     for name in ["A", "B"] {
-        assert!(f.call(name, |f| f.report(Duration::ZERO)));
+        assert!(f.call(name, |f| f.report(Duration::ZERO, false)));
     }
     f.run();
     let told_by_a = told(&mut f, "A");
@@ -134,7 +137,7 @@ fn what_a_federate_does_is_told_with_its_age() {
     f.join("A");
     let at = Duration::from_secs;
     let told = |f: &mut Federation, now: u64| {
-        assert!(f.federate("A").report(at(now)));
+        assert!(f.federate("A").report(at(now), false));
         let told = did(f.federate("A").outbox());
         f.run();
         told.expect("it has told something")
@@ -146,9 +149,37 @@ fn what_a_federate_does_is_told_with_its_age() {
     assert_eq!(told(&mut f, 30), ("updateAttributeValues".to_owned(), 0));
     f.federate("A").evoke(Service::EvokeCallback);
     f.federate("A").did_at(at(31));
-    assert_eq!(told(&mut f, 32), ("evokeCallback".to_owned(), 1_000));
+    assert_eq!(
+        told(&mut f, 32),
+        ("evokeCallback".to_owned(), 999),
+        "it evokes"
+    );
     // A clock that goes back.
     f.federate("A").enter(Service::FederateSaveBegun, false);
     f.federate("A").did_at(at(40));
     assert_eq!(told(&mut f, 39), ("federateSaveBegun".to_owned(), 0));
+}
+
+/// What `starling why` says of who stands between its evoking and its next call hangs on it.
+#[test]
+fn who_does_not_evoke_any_more_is_told_of() {
+    let mut f = Federation::new("");
+    f.join("A");
+    let told = |f: &mut Federation, now, waits| {
+        let is_new = f.federate("A").report(Duration::from_secs(now), waits);
+        let told = did(f.federate("A").outbox());
+        f.run();
+        assert_eq!(is_new, told.is_some());
+        told.map(|(_, age)| age)
+    };
+    f.federate("A").evoke(Service::EvokeCallback);
+    assert_eq!(told(&mut f, 10, true), Some(0));
+    // In a long call; and again and again.
+    assert_eq!(told(&mut f, 20, true), None);
+    f.federate("A").evoke(Service::EvokeCallback);
+    assert_eq!(told(&mut f, 30, false), None);
+    assert_eq!(told(&mut f, 32, false), Some(2_000), "no more");
+    assert_eq!(told(&mut f, 40, false), None, "it was told");
+    f.federate("A").evoke(Service::EvokeCallback);
+    assert_eq!(told(&mut f, 41, false), Some(0), "again");
 }

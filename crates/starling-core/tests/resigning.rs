@@ -26,7 +26,7 @@ fn resigned_by_mom(f: &mut Federation) {
     f.hear();
     assert!(f.federate("A").federate().is_none());
     // The log knows by whose doing.
-    let note = "it has 'A' resign (HLAresignFederationExecution, 1516.1-2010, 11.4.4)";
+    let note = "it asks that 'A' resign (HLAresignFederationExecution, 1516.1-2010, 11.4.4)";
     assert_eq!(f.notes(), [note]);
 }
 

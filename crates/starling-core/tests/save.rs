@@ -828,7 +828,7 @@ fn data_is_counted_on_through_a_restore() {
         f.run();
     };
     let counted = |f: &mut Federation, name: &str| {
-        f.call(name, |l| l.report(Duration::ZERO));
+        f.call(name, |l| l.report(Duration::ZERO, false));
         f.run();
         let all = f.status().federates;
         let of = all.iter().find(|of| of.federate.name == name);

@@ -60,6 +60,8 @@ pub(crate) struct Connection {
     untaken: Option<Instant>,
     /// What the federate does, as it has told last, and when that was news.
     pub doing: (Doing, Instant),
+    /// It evoked callbacks last, and does not any more.
+    pub rests: bool,
     /// Creations and destructions that were asked for and not answered yet, for the log.
     pub asked: VecDeque<String>,
     /// There may be something to read.
@@ -175,6 +177,7 @@ impl Connection {
             counters: Counters::default(),
             untaken: None,
             doing: (Doing::default(), now),
+            rests: false,
             asked: VecDeque::new(),
             readable: true,
             closing: false,

@@ -8,7 +8,8 @@ use crate::trunk::CHANNELS_MAX;
 use crate::turns::Turn;
 use starling_core::message::{Finding, FromExecutive, PeerInfo, Question, Snapshot, ToExecutive};
 use starling_core::{
-    Counters, Exception, ExceptionKind, MergedModules, NAME_BYTES_MAX, PeerId, ProtocolError, Why,
+    Counters, Exception, ExceptionKind, MergedModules, NAME_BYTES_MAX, PeerId, ProtocolError,
+    RESTS_FOR, Why,
 };
 use starling_net::{LinkReader, Method, Unpack};
 use starling_wire::{
@@ -415,10 +416,13 @@ impl Server {
             } => {
                 if let Some(connection) = self.connection(n) {
                     connection.note_counters(**counters);
-                    if connection.doing.0 != *doing {
-                        let since = connection.heard.checked_sub(Duration::from_millis(*for_ms));
+                    let age = Duration::from_millis(*for_ms);
+                    let rests = doing.evokes() && age >= RESTS_FOR;
+                    if connection.doing.0 != *doing || connection.rests != rests {
+                        let since = connection.heard.checked_sub(age);
                         let since = since.unwrap_or(connection.heard);
                         connection.doing = (doing.clone(), since);
+                        connection.rests = rests;
                     }
                 }
                 None

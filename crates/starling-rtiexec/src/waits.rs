@@ -1,8 +1,8 @@
 //! What a federate does for whom others wait: its own word, and what the system says of its process.
 
+use crate::connection::Connection;
 use crate::server::Server;
 use starling_core::PeerId;
-use starling_core::message::Doing;
 use starling_net::ProcessState;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -14,9 +14,10 @@ const UNREAD_BYTES: usize = 4096;
 const ACHIEVED: &str = "synchronizationPointAchieved";
 
 /// Whether it may wait at a synchronization point: it evokes, or has called nothing since it achieved one.
-fn may_wait(doing: &Doing) -> bool {
-    let waits = doing.service.starts_with("evoke") || doing.service == ACHIEVED;
-    waits && doing.callback.is_empty()
+fn may_wait(connection: &Connection) -> bool {
+    let (doing, _) = &connection.doing;
+    let achieved = doing.service == ACHIEVED && doing.callback.is_empty();
+    achieved || doing.evokes() && !connection.rests
 }
 
 impl Server {
@@ -64,7 +65,7 @@ impl Server {
         at_point: Option<(PeerId, String)>,
     ) -> Option<String> {
         let waits = match turn {
-            Some((PeerId(peer), _)) => may_wait(&self.connection(peer as usize)?.doing.0),
+            Some((PeerId(peer), _)) => may_wait(self.connection(peer as usize)?),
             None => true,
         };
         let (peer, name) = at_point.filter(|_| waits).or(turn)?;
@@ -79,10 +80,12 @@ impl Server {
         let now = Instant::now();
         let (doing, since) = &connection.doing;
         let since = now.duration_since(*since).as_secs_f64();
-        let evokes = doing.service.starts_with("evoke");
         parts.push(match (&*doing.callback, &*doing.service) {
             ("", "") => "it has not told what it does".to_owned(),
-            ("", service) if evokes => format!(
+            ("", service) if connection.rests => {
+                format!("it has called nothing since it evoked callbacks ({service}), about {since:.1} s ago")
+            }
+            ("", service) if doing.evokes() => format!(
                 "it evokes callbacks ({service}) whenever it tells what it does, once a second, for about {since:.1} s"
             ),
             ("", service) => format!("it called {service} last, about {since:.1} s ago"),

@@ -219,7 +219,9 @@ impl State {
             return false;
         }
         self.reported = now;
-        let told = self.lrc.report(now.duration_since(self.began));
+        let told = self
+            .lrc
+            .report(now.duration_since(self.began), self.inside > 0);
         self.tell_statistics() || told
     }
 

@@ -96,7 +96,7 @@ impl<O: Outbox> Lrc<O> {
 
     /// The same, where no service waits for it.
     pub(crate) fn resign(&mut self, action: ResignAction) -> Result<(), Exception> {
-        self.report(Duration::ZERO);
+        self.report(Duration::ZERO, false);
         self.serve(
             Service::ResignFederationExecution,
             0,
@@ -108,6 +108,12 @@ impl<O: Outbox> Lrc<O> {
             other => self.live(other),
         }
         Ok(())
+    }
+
+    /// The MOM had it resign: it is told so, as it has not asked for it.
+    pub(crate) fn note_resignation(&mut self) {
+        self.resigned_by_mom = true;
+        self.note = Some(RESIGNED_BY_MOM.to_owned());
     }
 
     /// Whether the federate has resigned, or was by the MOM, and the federation execution does not know of it

@@ -16,6 +16,8 @@ mod member;
 mod reports;
 mod services;
 
+pub use reports::RESTS_FOR;
+
 pub use door::Preconditions;
 pub use federation::require_designators;
 
@@ -98,13 +100,23 @@ pub struct Lrc<O> {
     /// The federate wants callbacks now.
     enabled: bool,
     /// What the executive was told last of what became of data, and of what the federate does.
-    told: (Counters, Calls),
+    told: (Counters, Calls, bool),
     calls: Calls,
+    /// The MOM had it resign; then what is to be said of that to whoever runs it.
+    resigned_by_mom: bool,
+    note: Option<String>,
+    /// How often it has begun to evoke callbacks; how often it had when that was looked at last, and when it was
+    /// seen to evoke.
+    evoked: (u64, u64, Duration),
     /// What it did at a time by its own clock, see [`Lrc::did_at`].
     did: (Calls, Duration),
     /// How far it has come with a save and a restore, by its calls and what its callbacks have told it.
     stages: Stages,
 }
+
+/// Why a federate that has not resigned is joined no more.
+const RESIGNED_BY_MOM: &str = "the federate was resigned by another, which sent HLAresignFederationExecution \
+     (1516.1-2010, 11.4.4); rtiexec's log names that one";
 
 /// What the federate calls and is called.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -162,6 +174,9 @@ impl<O: Outbox> Lrc<O> {
             enabled: true,
             told: Default::default(),
             calls: Calls::default(),
+            evoked: Default::default(),
+            resigned_by_mom: false,
+            note: None,
             did: (Calls::default(), Duration::ZERO),
             stages: Stages::default(),
         }
@@ -223,6 +238,7 @@ impl<O: Outbox> Lrc<O> {
     #[inline]
     pub fn evoke(&mut self, service: Service) {
         self.calls.service = Some(service);
+        self.evoked.0 += 1;
     }
 
     /// The federate has just begun what it does, at this time by a clock of its own. Whoever does not say so, since to
@@ -302,7 +318,10 @@ impl<O: Outbox> Lrc<O> {
         if matches!(self.life, Life::Losing(..)) && service.is_look_up() {
             return Ok(());
         }
-        let refusal = unmet.refusal(self.lost().unwrap_or_default());
+        let mut refusal = unmet.refusal(self.lost().unwrap_or_default());
+        if self.resigned_by_mom && refusal.kind == ExceptionKind::FederateNotExecutionMember {
+            refusal.message = RESIGNED_BY_MOM.to_owned();
+        }
         Err(refusal.in_service(service))
     }
 
@@ -385,8 +404,9 @@ impl<O: Outbox> Lrc<O> {
     #[inline(always)]
     pub fn take_note(&mut self) -> Option<String> {
         match &mut self.life {
-            Life::Joined(federate) if federate.has_note() => federate.take_note(),
-            _ => None,
+            Life::Joined(federate) if !federate.has_note() => None,
+            Life::Joined(federate) => federate.take_note(),
+            _ => self.note.take(),
         }
     }
 
@@ -419,6 +439,7 @@ impl<O: Outbox> Lrc<O> {
                 federate.doubt_grouped(&self.grouped);
                 let member = self.begun(federate);
                 self.live(Life::Joined(member));
+                self.resigned_by_mom = false;
                 self.answer = Some(Ok(Answer::Joined(handle)));
             }
             FromExecutive::Restored(restored) => self.restored(*restored)?,

@@ -5,21 +5,39 @@ use super::*;
 use crate::message::Doing;
 use crate::message::mom::Invocation;
 
+/// Whoever was not seen to evoke for so long has stopped to; before that the executive is told of a shorter time.
+pub const RESTS_FOR: Duration = Duration::from_secs(1);
+
 impl<O: Outbox> Lrc<O> {
     /// Tells the executive what became of data and what the federate does, for `starling ps`,
     /// `starling why` and its log, if that has changed since it was told last. Call once in a while, with the time by
-    /// the clock of [`Lrc::did_at`]. Whether there was something to tell.
-    pub fn report(&mut self, now: Duration) -> bool {
+    /// the clock of [`Lrc::did_at`], and whether the federate waits in a call. Whether there was something to tell.
+    pub fn report(&mut self, now: Duration, waits: bool) -> bool {
+        let (evokes, seen, last) = self.evoked;
+        if waits || evokes != seen {
+            self.evoked = (evokes, evokes, now);
+        }
+        let evoking = [Service::EvokeCallback, Service::EvokeMultipleCallbacks].map(Some);
+        let evoked = evoking.contains(&self.calls.service) && self.calls.callback.is_none();
+        let rests = now.saturating_sub(last);
+        let rests = evoked && !waits && evokes == seen && rests >= RESTS_FOR;
         let counters = self.federate().map(Federate::counters);
-        let told = counters.map(|counters| (counters, self.calls));
+        let told = counters.map(|counters| (counters, self.calls, rests));
         let Some(told) = told.filter(|told| *told != self.told) else {
             return false;
         };
         self.told = told;
-        let (counters, calls) = told;
+        let (counters, calls, _) = told;
         let (did, since) = self.did;
-        let for_ms = if did == calls {
-            now.saturating_sub(since).as_millis()
+        let since = if rests { last } else { since };
+        let most = if evoked && !rests {
+            RESTS_FOR - Duration::from_millis(1)
+        } else {
+            Duration::MAX
+        };
+        let age = now.saturating_sub(since).min(most);
+        let for_ms = if did == calls || rests {
+            age.as_millis()
         } else {
             0
         };

@@ -264,6 +264,11 @@ pub struct Doing {
 }
 
 impl Doing {
+    /// Whether it evoked callbacks last, and is in none.
+    pub fn evokes(&self) -> bool {
+        self.callback.is_empty() && self.service.starts_with("evoke")
+    }
+
     /// Refuses what can't be the name of a service or callback: it is kept.
     pub(crate) fn require_names(&self) -> Result<(), ProtocolError> {
         const NAME_BYTES_MAX: usize = 100;

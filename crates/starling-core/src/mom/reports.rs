@@ -145,7 +145,7 @@ impl Execution {
         // The federate says nothing of its own when it leaves.
         if service == "HLAresignFederationExecution" {
             let why = format!(
-                "it has {} resign (HLAresignFederationExecution, 1516.1-2010, 11.4.4)",
+                "it asks that {} resign (HLAresignFederationExecution, 1516.1-2010, 11.4.4)",
                 self.federate_text(*about)
             );
             let peer = self.log.peer(cause.sender);

@@ -69,7 +69,7 @@ impl<O: Outbox> Lrc<O> {
         let done: Result<(), Exception> = match service {
             "HLAresignFederationExecution" => {
                 let action = given.get("HLAresignAction", |d| resign_action(d.number()?))?;
-                self.resign(action)
+                self.resign(action).map(|()| self.note_resignation())
             }
             "HLAsynchronizationPointAchieved" => {
                 let label = given.get("HLAlabel", Decoder::text)?;

@@ -661,7 +661,7 @@ fn why_warns_of_what_a_federate_itself_withholds_from_half_of_its_bound_on() {
         f.constrain("b");
         let warned = |f: &mut Federation| {
             f.run();
-            f.call("b", |f| f.report(Duration::ZERO));
+            f.call("b", |f| f.report(Duration::ZERO, false));
             f.run();
             let of_data = f.why("b", "I");
             let (of_time, _) = f.why_time("b");
@@ -709,7 +709,7 @@ fn why_warns_of_what_a_federate_itself_withholds_from_half_of_its_bound_on() {
         f.tar("b", 2.0);
         f.tar("a", 2.0);
         assert!(f.told("b").ends_with("grant 2"));
-        f.call("b", |f| f.report(Duration::ZERO));
+        f.call("b", |f| f.report(Duration::ZERO, false));
         let (lines, _) = f.why_time("b");
         assert!(
             !lines.iter().any(|line| line.contains("withheld")),
