@@ -55,7 +55,7 @@ fn a_save_that_fails_is_told_to_who_asked_and_to_the_log() {
 
     f.call("A", |f| f.request_federation_save("", None))
         .unwrap();
-    let why = "the save '' has failed: its label is none; asked for by 'A' (RTI_UNABLE_TO_SAVE)";
+    let why = "the save '' has failed: it has no label; asked for by 'A' (RTI_UNABLE_TO_SAVE)";
     failed(&mut f, &["A", "B"], why);
 
     f.join("C");

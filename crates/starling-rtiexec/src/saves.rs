@@ -20,7 +20,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
-use tracing::{trace, warn};
+use tracing::{info, trace, warn};
 
 const MAGIC: &[u8; 8] = b"STRLSAVE";
 /// The format of files, and of what is in them between two versions of Starling, which [`Description::version`] tells
@@ -140,7 +140,7 @@ impl SaveStore {
         if needed > self.bytes_max {
             return Err(format!(
                 "it takes {} bytes, and with the other saves in {} that is {needed}: more than \
-                 saves.bytes ({}); do: remove some (starling saves)",
+                 saves.bytes ({}); do: remove some (starling saves remove), or set saves.bytes to more",
                 bytes.len(),
                 self.directory.display(),
                 self.bytes_max
@@ -300,7 +300,7 @@ impl SaveStore {
         Ok(saved)
     }
 
-    /// All saves, by file name; none if there is no directory.
+    /// All saves, by federation execution and label, those that can't be read last; none if there is no directory.
     ///
     /// # Errors
     /// A sentence; also where others may write to the directory: nothing in it is used.
@@ -328,7 +328,11 @@ impl SaveStore {
                 path,
             });
         }
-        found.sort_by(|a, b| a.path.cmp(&b.path));
+        found.sort_by_cached_key(|save| {
+            let of = save.description.as_ref().ok();
+            let of = of.map(|d| (d.federation.clone(), d.label.clone()));
+            (of.is_none(), of, save.path.clone())
+        });
         Ok(found)
     }
 
@@ -344,7 +348,13 @@ impl SaveStore {
 /// Removes a save that is one too many, and says where it can't; whether it is gone.
 fn retire(path: &Path, remove: impl Fn(&Path) -> io::Result<()>) -> bool {
     match remove(path) {
-        Ok(()) => true,
+        Ok(()) => {
+            info!(
+                "{} was removed: it was one more than saves.keep",
+                path.display()
+            );
+            true
+        }
         Err(e) if e.kind() == ErrorKind::NotFound => true,
         Err(e) => {
             warn!(
@@ -362,7 +372,9 @@ fn describe(path: &Path) -> Result<Description, String> {
     let mut file = open_file(path).map_err(|e| e.to_string())?;
     let mut head = [0; HEAD_BYTES];
     file.read_exact(&mut head).map_err(|_| too_short())?;
-    let (description, _) = lengths(&head)?;
+    let parts = lengths(&head)?;
+    require_size(parts, file.metadata().map_err(|e| e.to_string())?.len())?;
+    let (description, _) = parts;
     if description > DESCRIPTION_BYTES_MAX {
         return Err(format!("a description of {description} bytes"));
     }

@@ -336,8 +336,12 @@ impl Execution {
             return Ok(());
         }
         if !can_be_label(&label) {
-            let is = if label.is_empty() { "none" } else { "too long" };
-            let why = format!("its label is {is}");
+            let why = if label.is_empty() {
+                "it has no label"
+            } else {
+                "its label is too long"
+            };
+            let why = why.to_owned();
             let failure = SaveFailure::RtiUnableToSave;
             self.refuse_save(cause, &label, (failure, why));
             return Ok(());
