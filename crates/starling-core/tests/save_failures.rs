@@ -58,6 +58,12 @@ fn a_save_that_fails_is_told_to_who_asked_and_to_the_log() {
     let why = "the save '' has failed: it has no label; asked for by 'A' (RTI_UNABLE_TO_SAVE)";
     failed(&mut f, &["A", "B"], why);
 
+    f.call("A", |f| f.request_federation_save("L\u{fffd}", None))
+        .unwrap();
+    let why = "the save 'L\u{fffd}' has failed: its label has characters that are no Unicode; asked for by 'A' \
+               (RTI_UNABLE_TO_SAVE)";
+    failed(&mut f, &["A", "B"], why);
+
     f.join("C");
     saving(&mut f, "L");
     f.resign("C", ResignAction::NoAction);

@@ -15,7 +15,7 @@
 //! - indices of the log go on, beyond those of the save and of what was before the restore.
 
 use super::save::{
-    Archive, QueuedSave, SavedFederation, Stages, TASK_IS_OUT, can_be_label, failed_text,
+    Archive, QueuedSave, SavedFederation, Stages, TASK_IS_OUT, failed_text, why_no_label,
 };
 use super::under_way::Joint;
 use super::whole::merged;
@@ -161,7 +161,7 @@ impl Restoring {
 impl Execution {
     /// Request Federation Restore, §4.24.
     pub(crate) fn request_restore(&mut self, cause: Cause, label: String) {
-        let why = if !can_be_label(&label) {
+        let why = if why_no_label(&label).is_some() {
             Some("no save has such a label")
         } else if self.federation.saves.is_in_progress()
             || self.federation.restoring.is_in_progress()

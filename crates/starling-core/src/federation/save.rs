@@ -246,9 +246,17 @@ fn not_saved(failure: SaveFailure, asked: FederateHandle, why: String) -> Entry 
     }
 }
 
-/// Whether something can be saved under a label.
-pub(super) fn can_be_label(label: &str) -> bool {
-    !label.is_empty() && label.len() <= NAME_BYTES_MAX
+/// Why nothing can be saved under a label, if so. U+FFFD stands for characters that are none: labels that differ in these
+/// alone would be the same, and a save take the place of another's.
+pub(super) fn why_no_label(label: &str) -> Option<&'static str> {
+    if label.is_empty() {
+        Some("it has no label")
+    } else if label.len() > NAME_BYTES_MAX {
+        Some("its label is too long")
+    } else {
+        let replaced = label.contains(char::REPLACEMENT_CHARACTER);
+        replaced.then_some("its label has characters that are no Unicode")
+    }
 }
 
 impl Execution {
@@ -335,12 +343,7 @@ impl Execution {
             }
             return Ok(());
         }
-        if !can_be_label(&label) {
-            let why = if label.is_empty() {
-                "it has no label"
-            } else {
-                "its label is too long"
-            };
+        if let Some(why) = why_no_label(&label) {
             let why = why.to_owned();
             let failure = SaveFailure::RtiUnableToSave;
             self.refuse_save(cause, &label, (failure, why));
