@@ -113,7 +113,7 @@ impl<O: Outbox> Lrc<O> {
     /// The MOM had it resign: it is told so, as it has not asked for it.
     pub(crate) fn note_resignation(&mut self) {
         self.resigned_by_mom = true;
-        self.note = Some(RESIGNED_BY_MOM.to_owned());
+        self.note = Some(RESIGNED_BY_MOM);
     }
 
     /// Whether the federate has resigned, or was by the MOM, and the federation execution does not know of it

@@ -16,10 +16,9 @@ mod member;
 mod reports;
 mod services;
 
-pub use reports::RESTS_FOR;
-
 pub use door::Preconditions;
 pub use federation::require_designators;
+pub use reports::RESTS_FOR;
 
 use member::Member;
 use services::ToOutbox;
@@ -99,15 +98,14 @@ pub struct Lrc<O> {
     last: Option<Counters>,
     /// The federate wants callbacks now.
     enabled: bool,
-    /// What the executive was told last of what became of data, and of what the federate does.
+    /// What the executive was told last of what became of data, of what the federate does, and whether it has stopped to
+    /// evoke.
     told: (Counters, Calls, bool),
     calls: Calls,
     /// The MOM had it resign; then what is to be said of that to whoever runs it.
     resigned_by_mom: bool,
-    note: Option<String>,
-    /// How often it has begun to evoke callbacks; how often it had when that was looked at last, and when it was
-    /// seen to evoke.
-    evoked: (u64, u64, Duration),
+    note: Option<&'static str>,
+    evoked: Evoked,
     /// What it did at a time by its own clock, see [`Lrc::did_at`].
     did: (Calls, Duration),
     /// How far it has come with a save and a restore, by its calls and what its callbacks have told it.
@@ -124,6 +122,25 @@ struct Calls {
     count: u64,
     service: Option<Service>,
     callback: Option<&'static str>,
+}
+
+impl Calls {
+    /// Whether it evoked callbacks last, and is in none.
+    fn evoke(self) -> bool {
+        let evoking = [Service::EvokeCallback, Service::EvokeMultipleCallbacks].map(Some);
+        evoking.contains(&self.service) && self.callback.is_none()
+    }
+}
+
+/// How a federate evokes callbacks.
+#[derive(Clone, Copy, Debug, Default)]
+struct Evoked {
+    /// How often it has begun to.
+    times: u64,
+    /// As often when that was looked at last.
+    seen: u64,
+    /// When it was seen to, by its own clock.
+    seen_at: Duration,
 }
 
 /// What a service waits for.
@@ -174,7 +191,7 @@ impl<O: Outbox> Lrc<O> {
             enabled: true,
             told: Default::default(),
             calls: Calls::default(),
-            evoked: Default::default(),
+            evoked: Evoked::default(),
             resigned_by_mom: false,
             note: None,
             did: (Calls::default(), Duration::ZERO),
@@ -238,7 +255,7 @@ impl<O: Outbox> Lrc<O> {
     #[inline]
     pub fn evoke(&mut self, service: Service) {
         self.calls.service = Some(service);
-        self.evoked.0 += 1;
+        self.evoked.times += 1;
     }
 
     /// The federate has just begun what it does, at this time by a clock of its own. Whoever does not say so, since to
@@ -406,7 +423,7 @@ impl<O: Outbox> Lrc<O> {
         match &mut self.life {
             Life::Joined(federate) if !federate.has_note() => None,
             Life::Joined(federate) => federate.take_note(),
-            _ => self.note.take(),
+            _ => self.note.take().map(str::to_owned),
         }
     }
 

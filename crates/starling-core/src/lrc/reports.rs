@@ -13,33 +13,21 @@ impl<O: Outbox> Lrc<O> {
     /// `starling why` and its log, if that has changed since it was told last. Call once in a while, with the time by
     /// the clock of [`Lrc::did_at`], and whether the federate waits in a call. Whether there was something to tell.
     pub fn report(&mut self, now: Duration, waits: bool) -> bool {
-        let (evokes, seen, last) = self.evoked;
-        if waits || evokes != seen {
-            self.evoked = (evokes, evokes, now);
-        }
-        let evoking = [Service::EvokeCallback, Service::EvokeMultipleCallbacks].map(Some);
-        let evoked = evoking.contains(&self.calls.service) && self.calls.callback.is_none();
-        let rests = now.saturating_sub(last);
-        let rests = evoked && !waits && evokes == seen && rests >= RESTS_FOR;
+        let rests = self.rests(now, waits);
         let counters = self.federate().map(Federate::counters);
-        let told = counters.map(|counters| (counters, self.calls, rests));
+        let told = counters.map(|counters| (counters, self.calls, rests.is_some()));
         let Some(told) = told.filter(|told| *told != self.told) else {
             return false;
         };
         self.told = told;
         let (counters, calls, _) = told;
         let (did, since) = self.did;
-        let since = if rests { last } else { since };
-        let most = if evoked && !rests {
-            RESTS_FOR - Duration::from_millis(1)
-        } else {
-            Duration::MAX
-        };
-        let age = now.saturating_sub(since).min(most);
-        let for_ms = if did == calls || rests {
-            age.as_millis()
-        } else {
-            0
+        let since = now.saturating_sub(since);
+        let age = match rests {
+            Some(rests) => rests,
+            None if did != calls => Duration::ZERO,
+            None if calls.evoke() => since.min(RESTS_FOR - Duration::from_millis(1)),
+            None => since,
         };
         self.out.to_executive(ToExecutive::Counted {
             counters: Box::new(counters),
@@ -48,10 +36,20 @@ impl<O: Outbox> Lrc<O> {
                 service: calls.service.map_or("", Service::name).to_owned(),
                 callback: calls.callback.unwrap_or_default().to_owned(),
             },
-            for_ms: u64::try_from(for_ms).unwrap_or(u64::MAX),
+            for_ms: u64::try_from(age.as_millis()).unwrap_or(u64::MAX),
             withheld_bytes_max: self.withheld_bytes_max as u64,
         });
         true
+    }
+
+    /// For how long it has not been seen to evoke, if that is what it did last and it has stopped to.
+    fn rests(&mut self, now: Duration, waits: bool) -> Option<Duration> {
+        let evoked = &mut self.evoked;
+        if waits || evoked.times != evoked.seen {
+            (evoked.seen, evoked.seen_at) = (evoked.times, now);
+        }
+        let rests = now.saturating_sub(evoked.seen_at);
+        (self.calls.evoke() && rests >= RESTS_FOR).then_some(rests)
     }
 
     /// The arguments are told with the names that are known before the call: of what it deletes, too.
