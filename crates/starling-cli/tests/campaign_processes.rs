@@ -9,7 +9,7 @@
 
 mod numbers;
 
-use numbers::namespaces::{self, Namespace};
+use numbers::namespaces::{self, Namespace, Sites};
 use numbers::{Ears, PATIENCE, Rtiexec, descriptors, files, moments, segments, signal, until};
 use starling::{Callback, CallbackModel, ExceptionKind, RtiAmbassador};
 use starling_core::{LogicalTime, LogicalTimeInterval};
@@ -59,7 +59,7 @@ fn session(random: &mut fastrand::Rng) -> Result<(), String> {
     let rti = RtiAmbassador::new();
     let settings = format!(
         "connect.address={}:{PORT};connect.timeout_s=100;fault.timeout_s=3;fault.heartbeat_s=0.5;log.level=off",
-        address(0)
+        Sites::address(0)
     );
     let say = |e: starling::Exception| e.to_string();
     rti.connect(Box::new(Ears(to)), CallbackModel::Evoked, &settings)
@@ -176,10 +176,6 @@ struct Hosts {
     switch: Namespace,
 }
 
-fn address(host: usize) -> String {
-    format!("10.77.0.{}", host + 1)
-}
-
 impl Hosts {
     /// None, and said so, where there are no namespaces; but not where they are demanded.
     fn new() -> Option<Self> {
@@ -187,25 +183,7 @@ impl Hosts {
     }
 
     fn make() -> Option<Self> {
-        let host = |number: usize| Namespace::new(&format!("p-{number}"));
-        let hosts: Vec<_> = (0..=FEDERATES).map(host).collect::<Option<_>>()?;
-        let switch = Namespace::new("p-s")?;
-        if !switch.ip("link add br0 type bridge") {
-            return None; // a container without the kernel's bridge
-        }
-        assert!(switch.ip("link set br0 up"));
-        for (number, host) in hosts.iter().enumerate() {
-            let peer = format!("host{number} netns {}", switch.name());
-            for line in [
-                "link set lo up",
-                &format!("link add cable type veth peer name {peer}"),
-                &format!("addr add {}/24 dev cable", address(number)),
-                "link set cable up",
-            ] {
-                assert!(host.ip(line), "{line}");
-            }
-            assert!(switch.ip(&format!("link set host{number} master br0 up")));
-        }
+        let (hosts, switch) = namespaces::on_a_bridge("p", FEDERATES + 1, "")?;
         Some(Self { hosts, switch })
     }
 

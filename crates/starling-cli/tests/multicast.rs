@@ -33,7 +33,7 @@ fn federate() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Hosts on a bridge; gone with it.
 struct Hosts {
-    hosts: [Namespace; 4],
+    hosts: Vec<Namespace>,
     switch: Namespace,
 }
 
@@ -44,32 +44,10 @@ impl Hosts {
     }
 
     fn make(test: &str) -> Option<Self> {
-        let host = |number: usize| Namespace::new(&format!("m{test}-{number}"));
-        let hosts = [host(0)?, host(1)?, host(2)?, host(3)?];
-        let switch = Namespace::new(&format!("m{test}-s"))?;
         // It asks who has joined what, so that it knows.
-        let bridge =
-            "type bridge mcast_snooping 1 mcast_query_response_interval 10 mcast_querier 1";
-        if !switch.ip(&format!("link add br0 {bridge}")) {
-            return None; // a container without the kernel's bridge
-        }
-        assert!(switch.ip("link set br0 up"));
-        for (number, host) in hosts.iter().enumerate() {
-            let peer = format!("host{number} netns {}", switch.name());
-            for line in [
-                "link set lo up",
-                &format!("link add to0 type veth peer name {peer}"),
-                &format!("addr add {}/24 dev to0", address(number)),
-                "link set to0 up",
-            ] {
-                assert!(host.ip(line), "{line}");
-            }
-            for line in ["master br0", "up"] {
-                assert!(
-                    switch.ip(&format!("link set host{number} {line}")),
-                    "{line}"
-                );
-            }
+        let bridge = "mcast_snooping 1 mcast_query_response_interval 10 mcast_querier 1";
+        let (hosts, switch) = namespaces::on_a_bridge(&format!("m{test}"), 4, bridge)?;
+        for number in 0..hosts.len() {
             let dev = format!("dev host{number}");
             let mut lines = vec![format!("qdisc add {dev} root handle 1: htb default 3")];
             for class in 1..=3 {
@@ -146,14 +124,10 @@ impl Hosts {
         let settings = format!(
             "connect.address={}:{PORT};connect.timeout_s=100;transport.path=auto;\
              fault.timeout_s=3600;{settings}",
-            address(BESIDE)
+            namespaces::Sites::address(BESIDE)
         );
         Federate::start_as(reliable, &self.by(host), name, &settings)
     }
-}
-
-fn address(host: usize) -> String {
-    format!("10.79.0.{}", host + 1)
 }
 
 #[test]
@@ -301,7 +275,7 @@ fn what_the_network_drops_is_counted() {
             ["two", "three"].map(|to| way(&rtiexec, "sender", to)) == [shown; 2]
         });
         let host = &hosts.hosts[ONE];
-        assert!(host.tc("qdisc add dev to0 root tbf rate 20mbit burst 20kb limit 30kb"));
+        assert!(host.tc("qdisc add dev cable root tbf rate 20mbit burst 20kb limit 30kb"));
         sender.told("send 0 20000");
         let [.., sent] = sender.told("tell");
         for (receiver, name) in receivers.iter_mut().zip(["two", "three"]) {
@@ -319,7 +293,7 @@ fn what_the_network_drops_is_counted() {
             );
             assert!(came > 100, "{came} came, {lost} are lost");
         }
-        assert!(host.tc("qdisc del dev to0 root"));
+        assert!(host.tc("qdisc del dev cable root"));
     }
 }
 

@@ -78,6 +78,20 @@ fn federation(names: &[&str]) -> Federation {
     f
 }
 
+/// All regulate and are constrained, and have heard so.
+fn timed(names: &[&str], lookahead: u8) -> Federation {
+    let mut f = federation(names);
+    for name in names {
+        regulate(&mut f, name, lookahead);
+        told(&mut f, name);
+    }
+    for name in names {
+        constrain(&mut f, name);
+        told(&mut f, name);
+    }
+    f
+}
+
 #[test]
 fn nobody_waits_for_one_who_flushes_its_queue_beyond_the_save() {
     for constrained in [false, true] {
@@ -674,15 +688,7 @@ fn a_flush_that_crosses_the_instruction_promises_no_more() {
 fn a_save_at_the_last_time_comes_to_who_is_there() {
     for lookahead in [0, 1] {
         let names = ["a", "b"];
-        let mut f = federation(&names);
-        for name in names {
-            regulate(&mut f, name, lookahead);
-            told(&mut f, name);
-        }
-        for name in names {
-            constrain(&mut f, name);
-            told(&mut f, name);
-        }
+        let mut f = timed(&names, lookahead);
         let last = LogicalTime::float64(f64::MAX).expect("it is finite");
         f.call("a", |l| l.request_federation_save("S", Some(last)))
             .expect("it takes part in time");
@@ -708,15 +714,7 @@ fn who_may_still_send_at_the_last_time_is_waited_for() {
     // By the rounding of the last time plus a lookahead, too.
     for lookahead in [0, 3] {
         let names = ["a", "b"];
-        let mut f = federation(&names);
-        for name in names {
-            regulate(&mut f, name, lookahead);
-            told(&mut f, name);
-        }
-        for name in names {
-            constrain(&mut f, name);
-            told(&mut f, name);
-        }
+        let mut f = timed(&names, lookahead);
         f.call("b", |l| l.time_advance_request(last))
             .expect("it may advance");
         f.call("a", |l| l.time_advance_request_available(last))

@@ -89,6 +89,30 @@ pub fn made<T>(make: impl FnOnce() -> Option<T>) -> Option<T> {
     made
 }
 
+/// So many hosts, each with a device `cable` to a switch, whose ends are `host0` and so on; `options` of its bridge.
+pub fn on_a_bridge(test: &str, hosts: usize, options: &str) -> Option<(Vec<Namespace>, Namespace)> {
+    let host = |number: usize| Namespace::new(&format!("{test}-{number}"));
+    let hosts: Vec<_> = (0..hosts).map(host).collect::<Option<_>>()?;
+    let switch = Namespace::new(&format!("{test}-s"))?;
+    if !switch.ip(&format!("link add br0 type bridge {options}")) {
+        return None; // a container without the kernel's bridge
+    }
+    assert!(switch.ip("link set br0 up"));
+    for (number, host) in hosts.iter().enumerate() {
+        let peer = format!("host{number} netns {}", switch.name());
+        for line in [
+            "link set lo up",
+            &format!("link add cable type veth peer name {peer}"),
+            &format!("addr add {}/24 dev cable", Sites::address(number)),
+            "link set cable up",
+        ] {
+            assert!(host.ip(line), "{line}");
+        }
+        assert!(switch.ip(&format!("link set host{number} master br0 up")));
+    }
+    Some((hosts, switch))
+}
+
 /// Two sites with a cable between them, called `cable` at both; gone with it.
 pub struct Sites(pub [Namespace; 2]);
 
