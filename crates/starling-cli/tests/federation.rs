@@ -408,7 +408,10 @@ fn who_is_cut_off_for_what_is_withheld_learns_it_and_so_do_others() {
     assert!(matches!(b.next(), Callback::TimeConstrainedEnabled { .. }));
     b.rti.subscribe_interaction_class(sent, true).unwrap();
     // What it sends before it has heard of that goes to nobody.
-    assert!(matches!(watcher.next(), Callback::TurnInteractionsOn { .. }));
+    assert!(matches!(
+        watcher.next(),
+        Callback::TurnInteractionsOn { .. }
+    ));
     // Who asks is warned before.
     for _ in 0..60 {
         watcher.rti.send_interaction(sent, &[], &[0; 1000]).unwrap();
