@@ -284,14 +284,7 @@ fn campaign() {
     for federate in &federates {
         federate.until("granted", 3);
     }
-    until("each has links to all others", || {
-        let members = rtiexec.members();
-        let linked = |member: &serde_json::Value| {
-            let mut paths = member["paths"].as_array().unwrap().iter();
-            paths.any(|p| p["by"] == DIRECT && p["to"].as_array().unwrap().len() == FEDERATES - 1)
-        };
-        members.len() == FEDERATES && members.iter().all(linked)
-    });
+    rtiexec.until_all_by(DIRECT, FEDERATES);
     let most = holds(&federates);
     // How often, and how often a save and a restore ended by it.
     let mut histogram = BTreeMap::<(&str, &str), [usize; 3]>::new();

@@ -33,14 +33,14 @@ fn who_is_killed_leaves_nothing_and_the_others_lose_nothing() {
     let rtiexec = start();
     let sender = Federate::start(&rtiexec, "sender", "sender", "");
     let near = Federate::start(&rtiexec, "receiver", "near", "");
-    rtiexec.until_path(SHARED, 1);
+    rtiexec.until_all_by(SHARED, 2);
     near.hears(&[&sender]);
     let processes = [&rtiexec.child, &sender.child, &near.child];
     let count = || processes.map(descriptors);
     let before = count();
     for role in ["receiver", "sender", "receiver", "sender"] {
         let victim = Federate::start(&rtiexec, role, "victim", "");
-        rtiexec.until_path(SHARED, 2);
+        rtiexec.until_all_by(SHARED, 3);
         all_go_on(&[&sender, &near, &victim]);
         let all = count();
         assert!(

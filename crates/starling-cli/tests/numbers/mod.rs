@@ -461,6 +461,19 @@ impl Rtiexec {
         until("so many members", || self.members().len() == count);
     }
 
+    /// There are so many, and data of each takes this way to all others.
+    pub fn until_all_by(&self, way: &str, count: usize) {
+        until("a way between all", || {
+            let members = self.members();
+            let all = |path: &serde_json::Value| {
+                path["by"] == way && path["to"].as_array().unwrap().len() == count - 1
+            };
+            let has =
+                |member: &serde_json::Value| member["paths"].as_array().unwrap().iter().any(all);
+            members.len() == count && members.iter().all(has)
+        });
+    }
+
     /// Data of the sender takes this way to so many.
     pub fn until_path(&self, way: &str, count: usize) {
         let end = Instant::now() + PATIENCE;
