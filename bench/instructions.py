@@ -419,13 +419,23 @@ def main() -> int:
             return 1
     if given.json:
         only = [row for row in rows(given) if row.name.rpartition(": ")[0] in given.json]
+        if missing := set(given.json) - {row.name.rpartition(": ")[0] for row in only}:
+            print(f"no case is called {', '.join(sorted(missing))}", file=sys.stderr)
+            return 1
         print(json.dumps({row.name: row.measure() for row in only}))
         return 0
+    named = [row for row in rows(given) if all(word in row.name for word in given.words)]
+    if not named:
+        print(f"no row has {' and '.join(given.words)} in its name: make instructions")
+        return 1
     good = True
-    for row in rows(given):
-        if not all(word in row.name for word in given.words):
+    for row in named:
+        try:
+            spent = round(row.measure(), row.digits)
+        except Failed as why:
+            print(f"{row.name}: {why}: False", flush=True)
+            good = False
             continue
-        spent = round(row.measure(), row.digits)
         holds = spent <= row.most
         good &= holds
         said, held = (f"{n:,.{row.digits}f}" for n in (spent, row.most))

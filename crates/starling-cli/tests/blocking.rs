@@ -273,7 +273,7 @@ fn until_full(settings: &str, way: &str, stops: impl Fn(&Rtiexec, &Federate) -> 
     let first = first.expect("it was just seen");
     let steps = calls[..first].iter().filter(|c| sort(c) == Sort::Mark);
     // Of the last step perhaps nothing.
-    let sent = (steps.count() as u64 - 1) * STEP * BYTES;
+    let sent = (steps.count() as u64).saturating_sub(1) * STEP * BYTES;
     assert!(
         sent >= QUEUE,
         "after {sent} bytes it waits: {}",

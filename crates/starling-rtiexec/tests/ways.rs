@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Client, Running, run, run_forwarder_to};
+use common::{Client, PATIENCE, Running, run, run_forwarder_to};
 use starling_core::message::{BestEffort, FromExecutive, ToExecutive};
 use starling_net::Endpoint;
 use starling_rtiexec::Config;
@@ -12,7 +12,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::spawn;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What best-effort data of these tests has in it, and nothing else.
 const MARK: &[u8] = b"best effort, as marked";
@@ -251,11 +251,13 @@ fn best_effort(server: &Running, name: &str) -> BestEffort {
 }
 
 fn until_by(server: &Running, name: &str, is_so: impl Fn(&str) -> bool) -> String {
+    let end = Instant::now() + PATIENCE;
     loop {
         let by = best_effort(server, name).by;
         if is_so(&by) {
             return by;
         }
+        assert!(Instant::now() < end, "still {by}");
     }
 }
 

@@ -225,6 +225,9 @@ impl Direct {
             }
             peer.ways.1 |= deaf || asked;
         }
+        if let Some(groups) = &mut self.groups {
+            groups.close_unused();
+        }
         self.take_put_off();
         self.unsettled = true;
     }

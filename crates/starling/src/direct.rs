@@ -8,6 +8,7 @@
 
 use crate::dropped::Dropped;
 use crate::group::{Ear, Group, Groups};
+use crate::link::Link;
 use crate::statistics;
 use crate::window::Window;
 use starling_core::{DataPath, FederateHandle, NAME_BYTES_MAX};
@@ -184,9 +185,15 @@ impl Direct {
         self.peer(mark, federate, now).ended = false;
     }
 
-    /// There was to be a link to a peer, and is none.
-    pub(crate) fn fail(&mut self, mark: u64, federate: FederateHandle, why: String, now: Instant) {
-        self.peer(mark, federate, now).end(why, true);
+    /// There was to be a link to a peer, and is none; whether it is asked for again.
+    pub(crate) fn fail(
+        &mut self,
+        (mark, federate): (u64, FederateHandle),
+        why: String,
+        asks: bool,
+        now: Instant,
+    ) {
+        self.peer(mark, federate, now).end(why, asks);
         self.changed();
     }
 
@@ -229,6 +236,7 @@ impl Direct {
 
     fn changed(&mut self) {
         self.last.0.clear();
+        self.last.1.clear();
         self.unsettled = true;
     }
 
@@ -784,6 +792,36 @@ impl Peer {
         let at = self.window.end();
         self.window.skip(frame.len());
         rest(stream, self.mark, at, frame);
+    }
+}
+
+impl Link {
+    /// Ends a link to a peer.
+    pub(crate) fn break_off(&mut self, mark: u64, why: &str, asks: bool, now: Instant) {
+        if let (Some(direct), writer) = self.direct_and_writer() {
+            direct.break_off(mark, why, asks, writer, now);
+        }
+    }
+
+    /// A peer's end of a link is over.
+    pub(crate) fn peer_broke_off(&mut self, who: (u64, FederateHandle), now: Instant) {
+        if let (Some(direct), writer) = self.direct_and_writer() {
+            direct.peer_broke_off(who, writer, now);
+        }
+    }
+
+    /// Says something on a link.
+    pub(crate) fn say(&mut self, mark: u64, said: &OnLink) {
+        if let (Some(direct), writer) = self.direct_and_writer() {
+            direct.say(mark, said, writer, Instant::now());
+        }
+    }
+
+    /// Confirms what has come on a link.
+    pub(crate) fn confirm(&mut self, mark: u64, position: u64) {
+        if let (Some(direct), writer) = self.direct_and_writer() {
+            direct.put_confirmation(mark, position, writer);
+        }
     }
 }
 

@@ -299,6 +299,12 @@ impl Groups {
         })
     }
 
+    /// Closes what no single peer is sent to from any more.
+    pub(crate) fn close_unused(&mut self) {
+        self.sockets
+            .retain(|_, socket| Arc::strong_count(socket) > 1);
+    }
+
     /// The single peer takes its datagrams there, `from` where its link comes.
     pub(crate) fn direct_to(
         &mut self,

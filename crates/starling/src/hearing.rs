@@ -87,6 +87,14 @@ impl Heard {
     }
 }
 
+/// A peer does not send there any more. What has been joined waits to be left behind the others' turns
+/// ([`State::take_of_groups`]); who has not read for long finds much that has not.
+pub(crate) fn end_heard(heard: &mut Vec<Heard>, ends: impl Fn(&Heard) -> bool) {
+    heard.retain(|h| h.joined || !ends(h));
+    let ended = heard.iter_mut().filter(|h| ends(h));
+    ended.for_each(|h| h.over = true);
+}
+
 impl State {
     /// What is said on a link of best-effort data that does not come there.
     pub(crate) fn take_of_grouping(
@@ -105,7 +113,7 @@ impl State {
             } => {
                 let offered = Heard::new(number, &address, port, &secret);
                 let offered = offered.ok_or_else(|| ProtocolError("no group".into()))?;
-                heard.retain(|h| h.number != number || h.over);
+                end_heard(heard, |h| h.number == number);
                 if heard.iter().filter(|h| !h.over).count() >= GROUPS_OF_PEER {
                     return Err(ProtocolError("too many groups".into()));
                 }
@@ -143,13 +151,7 @@ impl State {
                     self.lrc.outbox().say(mark, &OnLink::Hears { number, on });
                 }
             }
-            OnLink::Ends { number } => {
-                // Who has not read for long finds many of these.
-                heard.retain(|h| h.number != number || h.joined);
-                // Its socket is closed behind the others' turns.
-                let ended = heard.iter_mut().filter(|h| h.number == number);
-                ended.for_each(|h| h.over = true);
-            }
+            OnLink::Ends { number } => end_heard(heard, |h| h.number == number),
             OnLink::Hello { .. } | OnLink::Confirm { .. } => {
                 return Err(ProtocolError("what does not belong on a link".into()));
             }
@@ -161,20 +163,20 @@ impl State {
     pub(crate) fn take_of_groups(&mut self, open: &mut Open) {
         let (mut over, mut new) = (false, false);
         for at in 0..open.peers.len() {
-            let Stage::Linked(reader) = &open.peers[at].stage else {
+            let peer = &mut open.peers[at];
+            let before = peer.heard.len();
+            peer.heard.retain(|heard| !heard.over);
+            over |= peer.heard.len() < before;
+            let Stage::Linked(reader) = &peer.stage else {
                 continue;
             };
-            if open.peers[at].heard.iter().all(|h| h.joined && !h.over) {
+            if peer.heard.iter().all(|h| h.joined) {
                 continue;
             }
             let by = reader.stream().local_address();
             let from = reader.stream().remote_address();
             let from = from.ok().map(|from| from.ip().to_canonical());
             new = true;
-            let peer = &mut open.peers[at];
-            let before = peer.heard.len();
-            peer.heard.retain(|heard| !heard.over);
-            over |= peer.heard.len() < before;
             for n in 0..peer.heard.len() {
                 let heard = &mut open.peers[at].heard[n];
                 if std::mem::replace(&mut heard.joined, true) {
@@ -201,7 +203,7 @@ impl State {
         if over {
             open.leave_unheard();
         }
-        if new {
+        if over || new {
             let all = open.peers.iter();
             let all = all.flat_map(|p| p.heard.iter().map(|h| (p.mark, h)));
             let all = all.filter_map(|(mark, h)| {

@@ -6,9 +6,8 @@
 use crate::datagrams::Wanted;
 use crate::direct::{CONFIRM_BYTES, Direct};
 use crate::greeting::{GREETING, Greeting, PROOF_BYTES, dial, listen};
-use crate::hearing::{Heard, Joined, Whose};
+use crate::hearing::{Heard, Joined, Whose, end_heard};
 use crate::intake::{BATCH_BYTES, belongs_to, refused};
-use crate::link::Link;
 use crate::pending::Way;
 use crate::state::State;
 use crate::statistics::Way as By;
@@ -28,6 +27,8 @@ const STRANGERS: usize = 32;
 const SPARE_BYTES: usize = 128 * 1024;
 /// Of who is gone so many reads are taken: more than the system keeps of one connection.
 const READS_MAX: usize = 1024;
+/// Where a connection can't be taken, as where the federate's own program has all descriptors, it would be asked for again and again.
+const ADMITS_AGAIN: Duration = Duration::from_secs(1);
 
 /// What is read of peers' links, by whoever has the turn to read.
 #[derive(Default)]
@@ -37,6 +38,8 @@ pub(crate) struct Open {
     mark: u64,
     /// None: it only connects to others.
     listener: Option<Listener>,
+    /// Nobody is admitted until then, as that has failed.
+    rests_until: Option<Instant>,
     /// Somebody may have connected.
     knocks: bool,
     /// Who has connected and not said who it is.
@@ -115,6 +118,7 @@ impl Peers {
         self.0 = Some(Box::new(Open {
             mark,
             listener,
+            rests_until: None,
             knocks: false,
             strangers: Vec::new(),
             peers: Vec::new(),
@@ -148,13 +152,13 @@ impl Peers {
     ) -> impl Iterator<Item = Watch<'a>> {
         let open = self.0.iter();
         open.flat_map(move |open| {
-            let listener = open.listener.iter().map(|l| Watch::new(l, false));
+            let listener = open.listens().map(|l| Watch::new(l, false));
             let strangers = open.strangers.iter().filter(|g| g.said.is_none());
             let strangers = strangers.map(|g| Watch::new(g.link.stream(), false));
             let peers = open.peers.iter().filter_map(Peer::watch);
             let groups = open.groups.iter().map(|g| Watch::new(&g.socket, false));
             let full = full.iter().map(|(_, stream)| Watch::write_only(&**stream));
-            let links = listener.chain(strangers).chain(peers);
+            let links = listener.into_iter().chain(strangers).chain(peers);
             links.chain(groups).chain(full)
         })
     }
@@ -174,7 +178,7 @@ impl Peers {
                 .is_some_and(|(readable, writable)| readable || writable)
         };
         let mut any = false;
-        for _ in open.listener.iter() {
+        if open.listens().is_some() {
             open.knocks |= next();
         }
         for _ in open.strangers.iter().filter(|g| g.said.is_none()) {
@@ -371,7 +375,7 @@ impl State {
             }
         };
         (peer.taken, peer.confirmed) = (0, 0);
-        peer.heard.clear();
+        end_heard(&mut peer.heard, |_| true);
         if let Some(direct) = &mut self.lrc.outbox().direct {
             direct.await_link(peer.mark, peer.federate, now);
         }
@@ -394,7 +398,7 @@ impl State {
         };
         let due = |until: &Instant| now >= *until;
         open.news = false;
-        if std::mem::take(&mut open.knocks) {
+        if std::mem::take(&mut open.knocks) || open.rests_until.as_ref().is_some_and(due) {
             open.admit(now);
         }
         let (own, wanted) = (open.mark, self.compression.method);
@@ -453,7 +457,7 @@ impl State {
     fn fail_link(&mut self, peer: &mut Peer, why: String, now: Instant) {
         peer.stage = Stage::None;
         if let Some(direct) = &mut self.lrc.outbox().direct {
-            direct.fail(peer.mark, peer.federate, why, now);
+            direct.fail((peer.mark, peer.federate), why, !peer.broken, now);
         }
     }
 
@@ -492,7 +496,7 @@ impl State {
             .and_then(|()| stream.break_after(SILENCE))
             .and_then(|()| self.quality.mark(&stream))
         {
-            direct.fail(peer.mark, peer.federate, error.to_string(), now);
+            direct.fail((peer.mark, peer.federate), error.to_string(), true, now);
             return;
         }
         direct.open((peer.mark, peer.federate), stream, records, now);
@@ -691,7 +695,7 @@ impl State {
         ));
         peer.stage = Stage::None;
         peer.broken = true;
-        peer.heard.clear();
+        end_heard(&mut peer.heard, |_| true);
         self.lrc.outbox().break_off(peer.mark, why, false, now);
         self.lrc.link_ended(peer.federate)
     }
@@ -782,7 +786,15 @@ impl State {
 
 impl Open {
     /// Takes connections that wait.
+    /// Where to watch for who connects.
+    fn listens(&self) -> Option<&Listener> {
+        self.listener
+            .as_ref()
+            .filter(|_| self.rests_until.is_none())
+    }
+
     fn admit(&mut self, now: Instant) {
+        self.rests_until = None;
         let Some(listener) = &self.listener else {
             return;
         };
@@ -798,11 +810,11 @@ impl Open {
                 }
                 Ok(None) => return,
                 Err(error) => {
-                    // It would be asked again and again.
                     starling_net::remark(format_args!(
-                        "starling: warning: no links of other federates are taken any more: {error}"
+                        "starling: warning: no links of other federates are taken for {} s: {error}",
+                        ADMITS_AGAIN.as_secs()
                     ));
-                    self.listener = None;
+                    self.rests_until = Some(now + ADMITS_AGAIN);
                     return;
                 }
             }
@@ -816,36 +828,34 @@ impl Open {
             Stage::Greeted(greeting) => Some(greeting.until),
             _ => None,
         });
-        self.until = strangers.chain(peers).min();
+        self.until = strangers.chain(peers).chain(self.rests_until).min();
     }
 }
 
-impl Link {
-    /// Ends a link to a peer.
-    pub(crate) fn break_off(&mut self, mark: u64, why: &str, asks: bool, now: Instant) {
-        if let (Some(direct), writer) = self.direct_and_writer() {
-            direct.break_off(mark, why, asks, writer, now);
-        }
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
 
-    /// A peer's end of a link is over.
-    fn peer_broke_off(&mut self, who: (u64, FederateHandle), now: Instant) {
-        if let (Some(direct), writer) = self.direct_and_writer() {
-            direct.peer_broke_off(who, writer, now);
-        }
-    }
-
-    /// Says something on a link.
-    pub(crate) fn say(&mut self, mark: u64, said: &OnLink) {
-        if let (Some(direct), writer) = self.direct_and_writer() {
-            direct.say(mark, said, writer, Instant::now());
-        }
-    }
-
-    /// Confirms what has come on a link.
-    fn confirm(&mut self, mark: u64, position: u64) {
-        if let (Some(direct), writer) = self.direct_and_writer() {
-            direct.put_confirmation(mark, position, writer);
-        }
+    #[test]
+    fn where_nobody_can_be_admitted_that_is_tried_again_later() {
+        let at = starling_net::Endpoint::parse("127.0.0.1:0").unwrap();
+        let listener = Listener::bind(&at).unwrap();
+        // As nothing else does, this has connections refused that wait.
+        let socket = std::net::TcpStream::from(listener.as_fd().try_clone_to_owned().unwrap());
+        socket.shutdown(std::net::Shutdown::Both).unwrap();
+        let mut peers = Peers::default();
+        peers.open(1, Some(listener), String::new());
+        assert_eq!(peers.watches(&[]).count(), 1);
+        let now = Instant::now();
+        let open = peers.all().unwrap();
+        open.admit(now);
+        open.look_until();
+        assert_eq!(peers.watches(&[]).count(), 0);
+        assert_eq!(peers.due(), Some(now + ADMITS_AGAIN));
+        let open = peers.all().unwrap();
+        open.admit(now + ADMITS_AGAIN);
+        open.look_until();
+        assert_eq!(peers.due(), Some(now + 2 * ADMITS_AGAIN));
     }
 }

@@ -13,7 +13,10 @@ use starling_wire::{
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long to wait for what must come: then something is wrong, not slow.
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 const FOM: &str = r#"<objectModel><interactions><interactionClass><name>HLAinteractionRoot</name>
 <interactionClass><name>Number</name><transportation>HLAreliable</transportation>
@@ -130,6 +133,8 @@ pub struct Client {
     waiter: Waiter,
     federate: Option<Federate>,
     heartbeats: u32,
+    /// When more than a heartbeat has come last.
+    heard: Instant,
     /// What it was told of best-effort data that is lost.
     pub lost: u64,
 }
@@ -149,6 +154,7 @@ impl Client {
             waiter: Waiter::new().unwrap(),
             federate: None,
             heartbeats: 0,
+            heard: Instant::now(),
             lost: 0,
         }
     }
@@ -405,8 +411,7 @@ impl Client {
 
     pub fn until_closed(&mut self) {
         loop {
-            let waited = self.waiter.wait(&mut [Watch::new(&self.link, false)], None);
-            waited.unwrap();
+            self.wait_for_more();
             // What was not read before the end makes it a reset.
             if matches!(self.link.reader.fill(), Ok(Fill::Closed) | Err(_)) {
                 return;
@@ -419,10 +424,17 @@ impl Client {
         self.waiter.wait(&mut watches, Some(time)).unwrap();
     }
 
+    /// Waits for something to come, but not for ever where only heartbeats do.
+    fn wait_for_more(&self) {
+        let left = PATIENCE.saturating_sub(self.heard.elapsed());
+        let mut watches = [Watch::new(&self.link, false)];
+        self.waiter.wait(&mut watches, Some(left)).unwrap();
+        assert!(watches[0].readable, "nothing came for {PATIENCE:?}");
+    }
+
     /// Waits for something to come, and takes it in.
     pub fn wait_and_take_in(&mut self) {
-        let waited = self.waiter.wait(&mut [Watch::new(&self.link, false)], None);
-        waited.unwrap();
+        self.wait_for_more();
         assert!(self.take_in(), "the server closed the connection");
     }
 
@@ -443,8 +455,7 @@ impl Client {
                 Some(Some(picked)) => return picked,
                 Some(None) => {}
                 None => {
-                    let waited = self.waiter.wait(&mut [Watch::new(&self.link, false)], None);
-                    waited.unwrap();
+                    self.wait_for_more();
                     let fill = self.link.reader.fill().unwrap();
                     assert_ne!(fill, Fill::Closed, "the server closed the connection");
                 }
@@ -456,6 +467,9 @@ impl Client {
     fn one<T>(&mut self, mut pick: impl FnMut(&Frame<'_>) -> Option<T>) -> Option<Option<T>> {
         let (frame, size) = split_frame(self.link.reader.inbox()).unwrap()?;
         let frame = Frame::decode(frame).unwrap();
+        if !matches!(frame, Frame::Heartbeat) {
+            self.heard = Instant::now();
+        }
         let picked = pick(&frame);
         let unwanted = matches!(frame, Frame::LinkNotice(LinkNotice::Peer { .. }));
         if picked.is_none() {

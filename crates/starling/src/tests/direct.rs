@@ -253,6 +253,7 @@ fn links_that_break_lose_nothing() {
                 }
             });
         }
+        let _done = Ends(&done);
         for turn in 0..CUTS {
             let victim = &both[turn % 2];
             victim.until_direct(1);
@@ -260,7 +261,6 @@ fn links_that_break_lose_nothing() {
             until("it is noticed", || victim.direct() == 0);
             cuts.fetch_add(1, Ordering::Relaxed);
         }
-        done.store(true, Ordering::Relaxed);
     });
     assert_eq!(cuts.load(Ordering::Relaxed) as usize, CUTS);
 }
@@ -351,23 +351,30 @@ fn two_that_only_send_to_each_other_are_bounded() {
         one.next().is_some()
     });
     one.until_direct(1);
+    let (refused, ended) = (AtomicU32::new(0), AtomicU32::new(0));
     thread::scope(|scope| {
         for member in &both {
             scope.spawn(|| {
                 for _ in 0..3_000 {
                     let sent = member.rti.send_interaction(member.class, &[], &[0; 10_000]);
-                    if let Err(refused) = sent {
-                        assert_eq!(refused.kind, ExceptionKind::RTIinternalError);
+                    if let Err(error) = sent {
+                        assert_eq!(error.kind, ExceptionKind::RTIinternalError);
+                        refused.fetch_add(1, Ordering::Relaxed);
                         break;
                     }
                 }
+                let waits = member.rti.waiting_bytes();
+                assert!(waits < 8 * MOST, "{waits} bytes wait");
+                ended.fetch_add(1, Ordering::Relaxed);
+                // The other one may wait for that.
+                until("the other one ends, too", || {
+                    member.evoke();
+                    ended.load(Ordering::Relaxed) == 2
+                });
             });
         }
     });
-    for member in &both {
-        let waits = member.rti.waiting_bytes();
-        assert!(waits < 8 * MOST, "{waits} bytes wait");
-    }
+    assert!(refused.load(Ordering::Relaxed) > 0);
 }
 
 /// What was sent before a resignation arrives before it; who joins again has links again.
@@ -621,6 +628,7 @@ fn who_sends_on_and_on_keeps_no_other_link_waiting() {
                     sent.fetch_add(1, Ordering::Relaxed);
                 }
             });
+            let _over = Ends(&over);
             let mut others = 0;
             while came < FAR && others < 20_000 {
                 until("it is ahead", || {
@@ -637,7 +645,6 @@ fn who_sends_on_and_on_keeps_no_other_link_waiting() {
                     None => {}
                 }
             }
-            over.store(true, Ordering::Relaxed);
         });
         assert_eq!(came, FAR);
     }
@@ -657,7 +664,11 @@ fn many_have_links_to_each_other() {
     for member in &members {
         member.until_direct(MEMBERS - 1);
     }
-    // All subscriptions were known when the last one was heard.
+    // Each of them learns of the subscriptions when it gets to it.
+    for sender in 1..MEMBERS {
+        let receivers = (1..MEMBERS).filter(|n| *n != sender);
+        subscribe(all[sender], &receivers.map(|n| all[n]).collect::<Vec<_>>());
+    }
     let guest = Member::join(&rtiexec, immediate, DIRECT);
     first.until_direct(MEMBERS);
     let action = ResignAction::NoAction;

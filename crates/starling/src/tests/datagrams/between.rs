@@ -530,15 +530,6 @@ fn nothing_older_comes_by_rtiexec_behind_what_takes_a_link() {
     }
 }
 
-/// Says that something is over when it is left, also by a panic.
-struct Ends<'a>(&'a AtomicBool);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// What lies in the socket when a link is read that ends its turn is not late, however much it is.
 #[test]
 fn what_has_come_before_its_turn_ends_is_not_lost() {

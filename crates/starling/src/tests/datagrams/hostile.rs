@@ -34,6 +34,29 @@ impl Listener {
     }
 }
 
+fn direct(member: &Member) -> usize {
+    let links = member.links();
+    let mut state = links.lock();
+    let direct = state.lrc.outbox().direct.as_ref();
+    direct.map_or(0, |direct| direct.direct())
+}
+
+fn until_linked(both: [&Member; 2]) {
+    until("there is a link", || {
+        both.iter().for_each(|member| member.evoke());
+        both.map(direct) == [1, 1]
+    });
+}
+
+/// What stands there goes to its peer as if it had said it.
+fn say_on_link(member: &Member, said: &[u8]) {
+    let links = member.links();
+    let mut state = links.lock();
+    let direct = state.lrc.outbox().direct.as_mut();
+    direct.unwrap().misbehave(said);
+    state.flush();
+}
+
 /// What a peer says of groups that there are not, or not yet, changes nothing.
 #[test]
 fn what_is_said_of_no_group_means_nothing() {
@@ -69,13 +92,7 @@ fn what_is_said_of_no_group_means_nothing() {
             put_on_link(&mut said, &says);
         }
     }
-    {
-        let links = receiver.links();
-        let mut state = links.lock();
-        let direct = state.lrc.outbox().direct.as_mut();
-        direct.unwrap().misbehave(&said);
-        state.flush();
-    }
+    say_on_link(&receiver, &said);
     for number in 1..100 {
         sender.send(0, number, 100);
         sender.send(1, number, 4);
@@ -247,13 +264,7 @@ fn nobody_else_takes_the_place_of_who_sends_to_a_group() {
         secret: heard[2..18].to_vec(),
     };
     put_on_link(&mut said, &claims);
-    {
-        let links = hostile.links();
-        let mut state = links.lock();
-        let direct = state.lrc.outbox().direct.as_mut();
-        direct.unwrap().misbehave(&said);
-        state.flush();
-    }
+    say_on_link(&hostile, &said);
     until("it has said so", || {
         hostile.evoke();
         hostile.send(1, 5, 4);
@@ -288,30 +299,49 @@ fn groups_that_were_taken_back_do_not_count() {
         put_on_link(&mut said, &offers);
         put_on_link(&mut said, &OnLink::Ends { number });
     }
-    let direct = |member: &Member| {
-        let links = member.links();
-        let mut state = links.lock();
-        let direct = state.lrc.outbox().direct.as_ref();
-        direct.map_or(0, |direct| direct.direct())
-    };
-    until("there is a link", || {
-        sender.evoke();
-        receiver.evoke();
-        (direct(&sender), direct(&receiver)) == (1, 1)
-    });
-    {
-        let links = sender.links();
-        let mut state = links.lock();
-        let direct = state.lrc.outbox().direct.as_mut();
-        direct.unwrap().misbehave(&said);
-        state.flush();
-    }
+    until_linked([&sender, &receiver]);
+    say_on_link(&sender, &said);
     sender.send(1, 2, 4);
     until("what stands behind it comes", || {
         sender.evoke();
         receiver.next() == Some((1, 2))
     });
-    assert_eq!((direct(&sender), direct(&receiver)), (1, 1));
+    assert_eq!([&sender, &receiver].map(direct), [1, 1]);
+}
+
+/// Whoever offers one group after the other under one number has its peer in the last of them only.
+#[test]
+fn a_group_takes_the_place_of_the_former_of_its_number() {
+    const OFFERS: u8 = 200;
+    let rtiexec = linking();
+    let [sender, receiver] = pair(&rtiexec, CallbackModel::Evoked, [ALONE, ALONE]);
+    until_linked([&sender, &receiver]);
+    // The system has an address's last byte first.
+    let joined = || {
+        let all = std::fs::read_to_string("/proc/net/igmp").unwrap();
+        let groups = all
+            .lines()
+            .filter_map(|line| line.split_whitespace().next());
+        let ours = groups.filter(|group| group.ends_with("CAC1EF"));
+        ours.map(str::to_owned).collect::<Vec<_>>()
+    };
+    for last in 1..=OFFERS {
+        let offers = OnLink::Group {
+            number: 1,
+            address: format!("239.193.202.{last}"),
+            port: 15197,
+            secret: vec![7; 16],
+        };
+        let mut said = Vec::new();
+        put_on_link(&mut said, &offers);
+        say_on_link(&sender, &said);
+        until("it is in this one", || {
+            sender.evoke();
+            receiver.evoke();
+            joined().contains(&format!("{last:02X}CAC1EF"))
+        });
+    }
+    until("it has left the others", || joined().len() == 1);
 }
 
 /// Who says on and on that it hears, and that it does not, is not told as often what comes there.
@@ -321,18 +351,12 @@ fn who_begins_and_ceases_to_hear_is_believed_now_and_then() {
     let often = format!("{ALONE};fault.heartbeat_s=0.5");
     let [sender, receiver] = pair(&rtiexec, CallbackModel::Evoked, [&often, ALONE]);
     sender.subscribe();
-    let linked = |member: &Member| {
-        let links = member.links();
-        let mut state = links.lock();
-        let direct = state.lrc.outbox().direct.as_ref();
-        direct.is_some_and(|direct| direct.direct() == 1)
-    };
     until("each hears the other", || {
         sender.evoke();
         sender.send(0, 0, 4);
         while receiver.next().is_some() {}
         receiver.send(1, 1, 4);
-        sender.next() == Some((1, 1)) && sender.heard() == (0, 1) && linked(&receiver)
+        sender.next() == Some((1, 1)) && sender.heard() == (0, 1) && direct(&receiver) == 1
     });
     let put = || {
         let links = sender.links();
@@ -347,13 +371,7 @@ fn who_begins_and_ceases_to_hear_is_believed_now_and_then() {
             put_on_link(&mut said, &OnLink::Hears { number: 0, on });
         }
     }
-    {
-        let links = receiver.links();
-        let mut state = links.lock();
-        let direct = state.lrc.outbox().direct.as_mut();
-        direct.unwrap().misbehave(&said);
-        state.flush();
-    }
+    say_on_link(&receiver, &said);
     receiver.send(1, 2, 4);
     until("all of it was heard", || {
         receiver.evoke();

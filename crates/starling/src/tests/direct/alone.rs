@@ -52,7 +52,7 @@ fn who_never_had_a_link_is_seldom_asked_for_one() {
             if had_link {
                 direct.break_off(mark, "it is cut", true, &mut writer, now);
             }
-            direct.fail(mark, federate, "no answer".into(), now);
+            direct.fail((mark, federate), "no answer".into(), true, now);
             let begin = now;
             let mut asked = false;
             while !asked {
