@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -125,6 +126,15 @@ def test_axes_say_their_units():
 def test_a_small_run_has_the_first_places_only():
     for sweep in SWEEPS:
         assert places(sweep, 0.01) == sweep["at"][:FEW] and places(sweep, 1) == sweep["at"]
+
+
+def test_of_what_is_kept_no_report_is_made_anew(tmp_path):
+    kept = Path(__file__).parents[2] / "docs/reports/dataplane"
+    copied = shutil.copytree(kept, tmp_path / "kept")
+    command = [sys.executable, "-m", "starling_bench", "dataplane", "report", copied]
+    made = subprocess.run(command, capture_output=True, text=True)
+    assert made.returncode == 2 and "STL-OUT-010" in made.stderr, made.stderr
+    assert (copied / "report.html").read_bytes() == (kept / "report.html").read_bytes()
 
 
 def test_a_point_over_its_rounds():

@@ -458,11 +458,18 @@ fn only_hosts_are_linked_and_why_not_is_shown() {
         ("same", "rtiexec (both are on one host; transport.path)"),
         (
             "off",
-            "rtiexec (of the other: it has not asked for links; transport.path, or it has come by loopback TCP)",
+            "rtiexec (of the other: it has not asked for links; transport.path there)",
         ),
     ] {
         assert_eq!(rtiexec.path("sender", to), why);
     }
+    let members = rtiexec.members();
+    let off = members.iter().find(|m| m["name"] == "off").unwrap();
+    let by = off["paths"][0]["by"].as_str().unwrap();
+    assert_eq!(
+        by,
+        "rtiexec (it has not asked for links; transport.path there)"
+    );
 }
 
 /// What was on its way on links when the federation was saved comes once after it is restored.

@@ -47,11 +47,11 @@ settings! {
     BUNDLE_UDP_BYTES: u64 = "bundle.udp_bytes", Kind::Integer(0, 65_507), "bytes", "1400",
         "Messages of best-effort data are bundled up to this size before they are sent as a datagram, a head of 34 bytes included (between a forwarder and rtiexec of 18, and some for each federate that it is for); one that is larger is a datagram of its own. As many leave together as have the bytes of a bundle of a stream (bundle.tcp_bytes), or wait when rtiexec's turn ends. 0 sends each at once.";
     BUNDLE_IDLE_US: f64 = "bundle.idle_us", Kind::Number(0.0, 1e6), "us", "50",
-        "A message is written at once if its link was idle for this long.";
+        "A message is written at once if its link was idle for this long. 0: each is, as nothing waits for more.";
     BUNDLE_AGE_US: f64 = "bundle.age_us", Kind::Number(0.0, 1e6), "us", "50",
         "A bundle is written when its first message is this old; the last one of a stream of messages at most 1 ms later.";
     COMPRESS_METHOD: String = "compress.method", Kind::Choice(&["off", "lz4", "zstd"]), "", "off",
-        "How TCP links are compressed, in both directions: that between a federate and rtiexec, and those of federates (transport.path); where there are forwarders, theirs to rtiexec, but none that leads to a forwarder. A link is compressed if both of its ends want it, by lz4 unless both have zstd. A bundle that gets no shorter goes as it is. For networks that carry less than some 100 Mbit/s.";
+        "How TCP links are compressed, in both directions: that between a federate and rtiexec, and those of federates (transport.path); where there are forwarders, theirs to rtiexec, but none that leads to a forwarder. A link is compressed if both of its ends want it, by lz4 unless both have zstd. A bundle that gets no shorter goes as it is. Datagrams (transport.best_effort) are never compressed. For networks that carry less than some 100 Mbit/s.";
     COMPRESS_LEVEL: u64 = "compress.level", Kind::Integer(1, 19), "", "1",
         "How hard zstd tries with what this process sends: more makes less of it, and takes longer.";
     TRANSPORT_PATH: String = "transport.path", Kind::Choice(&["auto", "direct", "forwarder"]), "", "auto",
@@ -135,7 +135,7 @@ settings! {
     SERVICES_RATES: bool = "services.rates", Kind::Switch, "", "true",
         "Whether rtiexec's federation executions reduce update rates. off: subscribing with an update rate designator throws RTIinternalError. Saves and federates as with services.mom.";
     STATISTICS_ENABLED: bool = "statistics.enabled", Kind::Switch, "", "false",
-        "Whether a federate counts its data by class, other federate and way, and measures how long its services and callbacks take, for starling stats. That takes it two looks at the clock for each call.";
+        "Whether a federate counts its data by class, other federate and way, and measures how long its services and callbacks take, for starling stats. That takes it two looks at the clock for each call, which about halves the rate of small updates in shared memory.";
     FOM_CHECK: String = "fom.check", Kind::Choice(&["lenient", "strict"]), "", "lenient",
         "What rtiexec does about FOM modules that contradict each other, or refer to data types that no module defines, where that can't change any exchange of data, or that hold elements or values that the OMT doesn't know (docs/messages.md: doubtful FDD). lenient: a warning in its log, the first definition holds. strict: they are refused. starling fom check says the same beforehand.";
     LOG_LEVEL: String = "log.level", Kind::Choice(&["off", "error", "warning", "info", "debug", "trace"]), "", "info",

@@ -477,22 +477,17 @@ impl Server {
 
     /// How data of the one gets to the other, which it shares no memory with: by a link, or why not.
     pub(crate) fn link_path(&self, from: &Connection, to: &Connection) -> Result<String, String> {
-        let not_wanted = |connection: &Connection| match connection.undirect.as_str() {
-            "" => "it has not asked for links; transport.path, or it has come by loopback TCP"
-                .to_owned(),
-            why => why.to_owned(),
-        };
         let members = &self.directs.members;
         let (one, own) = match from
             .direct
             .and_then(|mark| Some((mark, members.get(&mark)?)))
         {
             Some(found) => found,
-            None => return Err(not_wanted(from)),
+            None => return Err(from.unlinked().to_owned()),
         };
         let (two, other) = match to.direct.and_then(|mark| Some((mark, members.get(&mark)?))) {
             Some(found) => found,
-            None => return Err(format!("of the other: {}", not_wanted(to))),
+            None => return Err(format!("of the other: {}", to.unlinked())),
         };
         let pair = self.directs.pairs.get(&(one.min(two), one.max(two)));
         match pair.map(|pair| &pair.ends[usize::from(one > two)]) {
@@ -543,6 +538,19 @@ impl Connection {
     /// Its address.
     fn remote_ip(&self) -> Option<IpAddr> {
         Some(self.stream_addresses()?.1)
+    }
+
+    /// Why it has no links, for people.
+    pub(crate) fn unlinked(&self) -> &str {
+        match self.undirect.as_str() {
+            "" if self.is_of_another_host() => "it has not asked for links; transport.path there",
+            "" => "it has not asked for links; transport.path, or it has come by loopback TCP",
+            why => why,
+        }
+    }
+
+    pub(crate) fn is_of_another_host(&self) -> bool {
+        self.host() != Host::Here
     }
 
     fn host(&self) -> Host {

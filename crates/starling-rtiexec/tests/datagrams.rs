@@ -78,6 +78,25 @@ impl Way {
     }
 }
 
+/// What it sends comes, and what is sent to it does not: both are said.
+#[test]
+fn who_hears_no_datagrams_any_more_is_shown_so() {
+    let server = server();
+    let mut a = Client::founder(&server, "F");
+    let mut way = Way::open(&mut a);
+    way.send_and_hear();
+    assert_eq!(best_effort(&server)[0].by, "datagrams");
+    way.socket.send(way.out.datagram(false, true)).unwrap();
+    way.out.sent();
+    assert!(way.receive().is_empty());
+    assert_eq!(
+        best_effort(&server)[0].by,
+        "datagrams, to it by its stream (no datagram comes there any more)"
+    );
+    way.send_and_hear();
+    assert_eq!(best_effort(&server)[0].by, "datagrams");
+}
+
 /// A frame with this number, declared best effort.
 fn frame(client: &mut Client, number: u32) -> Vec<u8> {
     let before = client.link.writer.out().len();

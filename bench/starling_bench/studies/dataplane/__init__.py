@@ -173,6 +173,7 @@ def conclude(store: Store, sweeps: list[dict]) -> None:
 @guarded
 def report(directory: Annotated[Path, typer.Argument(help="Directory of a run.")]) -> int:
     """Writes the report of a run anew."""
+    Store.require_table(directory, STUDY)
     store = Store.load(directory, STUDY, claim=True)
     try:
         conclude(store, [s for s in SWEEPS if store.run["only"] in s["name"]])

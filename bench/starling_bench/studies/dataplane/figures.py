@@ -100,12 +100,19 @@ def _chart(page: Page, sweep: dict, chart: dict, mine: list[dict]) -> str:
     )  # fmt: skip
 
 
+def _rounds(point: dict) -> str:
+    """What its rounds found, and how many of them count, if not all do."""
+    found = f"{point['low']:.4g} - {point['high']:.4g}" if point["counted"] > 1 else "-"
+    few = point["counted"] < point["rounds"]
+    return f"{found} ({point['counted']} of {point['rounds']})" if few else found
+
+
 def _table(sweep: dict, mine: list[dict]) -> str:
     """All values of a sweep, folded."""
     charted = {chart["figure"]: chart for chart in sweep["charts"]}
     lines = [
         (chart["title"], s["line"], f"{s['x']}", chart["unit"], f"{s['median']:.4g}",
-         f"{s['low']:.4g} - {s['high']:.4g}" if s["counted"] > 1 else "-", s["doubt"])
+         _rounds(s), s["doubt"])
         for figure, chart in charted.items() for s in mine if s["figure"] == figure
     ]  # fmt: skip
     head = ("chart", "line", sweep["axis"], "unit", "median", "rounds", "says little, because")
