@@ -75,7 +75,7 @@ settings! {
     FAULT_HEARTBEAT_S: f64 = "fault.heartbeat_s", Kind::Number(0.05, DAY_S), "s", "2",
         "A link on which nothing else was sent for this long carries a heartbeat.";
     FAULT_TIMEOUT_S: f64 = "fault.timeout_s", Kind::Number(0.1, DAY_S), "s", "15",
-        "rtiexec takes a federate that was silent for this long for dead, unless fault.paused says otherwise; a federate takes an rtiexec for lost that was silent for this long and whose host does not answer. A closed connection is noticed at once.";
+        "rtiexec takes a federate that was silent for this long for dead, unless fault.paused says otherwise; a federate takes an rtiexec for lost that was silent for this long and whose host does not answer. To be some times the fault.heartbeat_s of the other end, which else looks stopped between two of them. A closed connection is noticed at once.";
     FAULT_PAUSED: String = "fault.paused", Kind::Choice(&["resign", "keep-debugged", "keep"]), "", "keep-debugged",
         "What becomes of a joined federate whose process lives but is stopped for longer than fault.timeout_s. resign: resigned like a dead one. keep-debugged: kept if a debugger holds it (seen on rtiexec's own host). keep: kept as long as its host answers.";
     NET_UNIX: bool = "net.unix", Kind::Switch, "", "true",

@@ -24,6 +24,8 @@ use std::time::Instant;
 
 /// So many members of one federation execution share memory; a record in a ring has a bit for each.
 const SEATS: u8 = 128;
+/// More best-effort messages are not dropped between two heartbeats, which are a day apart at most.
+const DROPPED_MAX: u64 = 1 << 40;
 
 /// As a path is called that is none of rtiexec's.
 pub(crate) const SHARED_MEMORY: &str = "shared memory";
@@ -104,6 +106,10 @@ impl Server {
                     self.tell(to, &LinkNotice::Relayed { from, frames }, None);
                     self.check_room(n, to, now);
                 }
+            }
+            LinkRequest::Dropped { messages, .. } if messages > DROPPED_MAX => {
+                let why = "malformed message: more best-effort data than anybody drops in a day";
+                return Err(Ending::Fault(why.into()));
             }
             LinkRequest::Dropped { to, messages } => {
                 let pair = self.pair(n, to).or_else(|| self.link_between(n, to));

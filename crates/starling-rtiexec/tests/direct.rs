@@ -226,6 +226,10 @@ fn what_makes_no_sense_ends_the_connection() {
         endpoint("", 65_536),
         endpoint(&"1".repeat(70_000), 1),
         over(1, &"w".repeat(70_000)),
+        LinkRequest::Dropped {
+            to: 1,
+            messages: u64::MAX,
+        },
     ] {
         let mut a = Client::founder(&server, "F");
         let mut b = Client::member(&server, "F", "b");
