@@ -30,17 +30,6 @@ use tracing::{info, warn};
 /// As ways to and from rtiexec are called.
 pub(crate) const BY_STREAM: &str = "its stream";
 pub(crate) const BY_DATAGRAMS: &str = "datagrams";
-/// What it sends comes by datagrams, and it says that it hears none.
-const ONE_WAY: &str = "datagrams, to it by its stream (no datagram comes there any more)";
-
-/// Of how best-effort data travels between a federate and rtiexec the way in one direction.
-pub(crate) fn one_direction(by: String, to_federate: bool) -> String {
-    match (by.as_str(), to_federate) {
-        (ONE_WAY, true) => "its stream (no datagram comes there any more)".to_owned(),
-        (ONE_WAY, false) => BY_DATAGRAMS.to_owned(),
-        _ => by,
-    }
-}
 
 /// Where events of these sockets come.
 pub(crate) const DATAGRAMS: Token = Token(usize::MAX - 2);
@@ -324,7 +313,10 @@ impl Server {
         session.heard = now;
         match (std::mem::replace(&mut session.open, head.hears), head.hears) {
             (false, true) => connection.best_effort.by = BY_DATAGRAMS.into(),
-            (true, false) => connection.best_effort.by = ONE_WAY.into(),
+            // Who hears none sends none with data, either.
+            (true, false) => {
+                connection.best_effort.by = "its stream (no datagram comes there any more)".into();
+            }
             _ => {}
         }
         if head.asks {

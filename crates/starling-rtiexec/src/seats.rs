@@ -10,7 +10,7 @@
 //! reaches only whom it was meant for.
 
 use crate::connection::Connection;
-use crate::datagrams::{BY_DATAGRAMS, BY_STREAM, one_direction};
+use crate::datagrams::{BY_DATAGRAMS, BY_STREAM};
 use crate::direct::DIRECT;
 use crate::server::{Ending, Server};
 use crate::sites::FORWARDER;
@@ -408,9 +408,9 @@ impl Server {
             return said.unwrap_or("not known before there is some").to_owned();
         }
         // Between it and rtiexec, and between rtiexec and the other.
-        let leg = |of: &Connection, to| one_direction(self.best_effort_by(of), to);
-        let first = from.map_or_else(|| BY_STREAM.into(), |from| leg(from, false));
-        let second = to.map(|to| leg(to, true));
+        let leg = |of: &Connection| self.best_effort_by(of);
+        let first = from.map_or_else(|| BY_STREAM.into(), leg);
+        let second = to.map(leg);
         let second = second.as_deref();
         match by.strip_prefix("rtiexec") {
             Some(why) if first == BY_DATAGRAMS && second.is_none_or(|by| by == BY_DATAGRAMS) => {

@@ -78,7 +78,7 @@ impl Way {
     }
 }
 
-/// What it sends comes, and what is sent to it does not: both are said.
+/// Its own datagrams still come.
 #[test]
 fn who_hears_no_datagrams_any_more_is_shown_so() {
     let server = server();
@@ -91,7 +91,7 @@ fn who_hears_no_datagrams_any_more_is_shown_so() {
     assert!(way.receive().is_empty());
     assert_eq!(
         best_effort(&server)[0].by,
-        "datagrams, to it by its stream (no datagram comes there any more)"
+        "its stream (no datagram comes there any more)"
     );
     way.send_and_hear();
     assert_eq!(best_effort(&server)[0].by, "datagrams");

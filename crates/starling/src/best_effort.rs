@@ -327,6 +327,9 @@ impl Direct {
         let peer = &mut self.peers[at];
         peer.single = None;
         peer.ways = Default::default();
+        if let Some(groups) = &mut self.groups {
+            groups.close_unused();
+        }
     }
 
     /// Sends what waits for datagrams to be full, and datagrams that wait for more.
