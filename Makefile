@@ -273,8 +273,8 @@ bench-time: setup-bench venv limits
 venv:
 	@scripts/venv $(VENV)
 
-# An idle machine, and best root: takes 61 minutes by its plan, and some more to start and to report (SCALE=0.2: a fifth
-# of the calls, 30 minutes); without root 20. What it shows is committed by `make keep-fomcost RUN=build/bench/fomcost-...`.
+# An idle machine, and best root: takes 69 minutes by its plan, and some more to start and to report (SCALE=0.2: a fifth
+# of the calls, 34 minutes); without root 20. What it shows is committed by `make keep-fomcost RUN=build/bench/fomcost-...`.
 .PHONY: bench-fomcost keep-fomcost
 bench-fomcost: setup-bench venv fomcost
 	$(VENV)/bin/starling-bench fomcost --rti-root $(abspath $(BUILD)/stage) --scale $(SCALE) \

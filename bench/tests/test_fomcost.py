@@ -148,7 +148,8 @@ def test_any_rti_with_the_api(fomcost, server):
 
 
 BY_RTIEXEC = {"STARLING_TRANSPORT_PATH": "forwarder"}
-MULTICAST = {"STARLING_TRANSPORT_PATH": "direct", "STARLING_TRANSPORT_BEST_EFFORT": "multicast"}
+UNICAST = {"STARLING_TRANSPORT_PATH": "direct", "STARLING_TRANSPORT_BEST_EFFORT": "datagrams"}
+MULTICAST = UNICAST | {"STARLING_TRANSPORT_BEST_EFFORT": "multicast"}
 
 
 @pytest.mark.long
@@ -159,17 +160,19 @@ MULTICAST = {"STARLING_TRANSPORT_PATH": "direct", "STARLING_TRANSPORT_BEST_EFFOR
         ("reliable", BY_RTIEXEC, "10.77.0.4"),
         ("best_effort", BY_RTIEXEC | {"STARLING_TRANSPORT_BEST_EFFORT": "datagrams"}, "10.77.0.4"),
         ("reliable", {"STARLING_TRANSPORT_PATH": "direct"}, "10.77.0.3"),
+        ("best_effort", UNICAST, "10.77.0.3"),
         ("best_effort", MULTICAST, "239."),
     ],
-    ids=["tcp", "udp", "direct", "multicast"],
+    ids=["tcp", "udp", "direct", "unicast", "multicast"],
 )
 def test_captured_bytes_are_the_formats_own_count(fomcost, transport, env, to):
     """Of every update the packet above UDP or TCP, to the byte, to rtiexec or the receiver."""
     rti = {"env": env}
     test = {"transport": transport, "layout": ["multiple", "fixed", "standard"], "samples": 1,
             "attributes": [1, 5], "warm_up": 0}  # fmt: skip
-    if to == "239.":
-        test["warm_up"] = 400  # until the group is there, updates go by the federates' link
+    by_datagrams = env in (UNICAST, MULTICAST)
+    if by_datagrams:
+        test["warm_up"] = 400  # until they are heard, updates go by the federates' link
     interaction = test | {"kind": "interaction", "layout": "multiple"}
     code, out, err = fomcost.start(plan(test, interaction, rti=rti, hosts=True)).end()
     assert (code, err) == (0, ""), out + err
@@ -179,7 +182,7 @@ def test_captured_bytes_are_the_formats_own_count(fomcost, transport, env, to):
         w = s["wire"]
         assert w["protocol"] == {"reliable": "tcp", "best_effort": "udp"}[transport]
         # Each was sent once; a heartbeat of the RTI may travel with one.
-        if to != "239.":
+        if not by_datagrams:
             assert w["updates"] + w["shared"] == 20 and w["shared"] == 0
         assert w["updates"] >= 20 and w["others"] <= w["updates"] / 10
         assert w["bytes"] == w["by_format"], w["why"]
@@ -420,7 +423,7 @@ def test_the_shipped_plans_are_whole():
         )  # fmt: skip
         assert said.returncode == 0, said.stderr
         assert "time.unix/all: 134 tests, 670 samples" in said.stdout
-        for way in ("direct", "multicast") if name == "fomcost-root" else ():
+        for way in ("direct", "unicast", "multicast") if name == "fomcost-root" else ():
             assert f"net-{way}/all: 134 tests, 670 samples" in said.stdout
             assert f"wire-{way}/all: 134 tests, 134 samples" in said.stdout
 

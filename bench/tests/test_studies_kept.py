@@ -272,7 +272,7 @@ def test_all_tests_of_the_shipped_plan_were_run_and_captured():
         assert s["samples"] == planned[key].samples
         assert s["sent"] == planned[key].samples * planned[key].repetitions, key
     wires = [s["wire"] for (sequence, *_), s in found.items() if sequence.startswith("wire")]
-    assert all(w and w["bytes"] == w["by_format"] for w in wires) and len(wires) == 536
+    assert all(w and w["bytes"] == w["by_format"] for w in wires) and len(wires) == 670
 
 
 def test_all_480_runs_of_phase_two():
