@@ -197,16 +197,23 @@ def test_federates_of_the_range_become_more():
     assert all(counts == {2, 3, 4, 6, 8, 10} for counts in by.values())
 
 
+def of_the_rti(name: str) -> tuple[list[dict], dict[str, dict]]:
+    """Its summaries and its federates' facts, without the socket's beside it."""
+    summaries = placed(name)
+    assert {s["base"] for s in summaries} == {name.partition("/")[2], "sockets"}
+    facts = {at: of for at, of in kept(name, "facts").items() if not at.startswith("sockets")}
+    return [s for s in summaries if s["base"] != "sockets"], facts
+
+
 def test_ten_federates_for_ten_minutes():
     """2 KB at 60 Hz to nine others: shares in budget for real-time and normal scheduling."""
-    summaries = there("range/ten")
+    summaries, every = of_the_rti("range/ten")
     assert len(summaries) == 2 * 10 * 9
     for s in summaries:
         assert (s["bytes"], s["hz"], s["federates"]) == (2048, 60, 10)
         assert s["received"] == s["sent"] >= 0.999 * 60 * 600 and s["in_budget"] is not None
     assert {s["scheduling"] for s in summaries} == {"realtime", "normal"}
     asked = {(s["sequence"], s["execution"], s["test"]): s["scheduling"] for s in summaries}
-    every = kept("range/ten", "facts")
     assert len(every) == 2 * 10
     for path, facts in every.items():
         # What was in force, not what was asked for.
@@ -218,10 +225,9 @@ def test_ten_federates_for_ten_minutes():
 
 
 def test_an_hour_takes_no_more_memory_and_a_small_log():
-    summaries = there("range/hour")
+    summaries, every = of_the_rti("range/hour")
     assert len(summaries) == 3 * 2
     assert all(s["received"] == s["sent"] >= 0.999 * 60 * 3600 for s in summaries)
-    every = kept("range/hour", "facts")
     assert len(every) == 3
     for facts in every.values():
         # Of the interface some 38 MB, with what it keeps of echoes; of the reader 3, to which the

@@ -18,8 +18,8 @@ from . import rows
 from .rows import label
 
 # On what a flow runs, what stands in one figure, and what makes flows alike.
-ON = ("base", "part", "table", "adapter", "bundling")
-KIND = ("federates", "bytes", "hz", "transport", "tick_hz", "scheduling", "threaded")
+ON = ("base", "part", "table", "adapter", "bundling", "threaded")
+KIND = ("federates", "bytes", "hz", "transport", "tick_hz", "scheduling")
 ALIKE = (*ON, *KIND, "sender", "receiver")
 _HERE = Path(__file__).parent
 _FIGURES_MAX, _PERIODS_MAX = 40, 60
@@ -43,7 +43,7 @@ def write(store: Store, summaries: list[dict]) -> None:
     source = named.Source(
         [_HERE / "source.toml", _HERE / "comparisons.toml"],
         lambda s: rows.flow(store, s, s["setting"]),
-        label, on, ALIKE, (*ON, "threaded"),
+        label, on, ALIKE, ON,
     )  # fmt: skip
     body += source.sections(page, known)
     body += timers.section(page, _timed(store, summaries))
