@@ -1,5 +1,5 @@
-"""Clocks that a daemon disciplines: what chronyd says, also a real one between namespaces, and
-ptp4l; what can't be said is said.
+"""Clocks that a daemon disciplines: what chronyd and ptp4l say, also real ones between namespaces;
+what can't be said is said.
 """
 
 import json
@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,7 @@ TRACKED = ("0A4F0001,10.79.0.1,2,1795649299.182715904,0.000001031,0.000000042,0.
 SERVER = ("7F7F0101,,1,1795649297.368824188,0.000000000,0.000000000,0.000000000,0.000,0.000,0.000,"
           "0.000000000,0.000000000,0.0,Normal\n")  # fmt: skip
 UNSYNCHRONISED = "00000000,,0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,1.0,1.0,0.0,Not synchronised\n"
-# Made by the form that pmc's manual shows; no ptp4l was run.
+# As pmc 3.1 says it.
 PTP = """sending: GET CURRENT_DATA_SET
 \t001122.fffe.334455-1 seq 0 RESPONSE MANAGEMENT CURRENT_DATA_SET
 \t\tstepsRemoved     1
@@ -111,12 +112,13 @@ def test_what_says_nothing_of_a_clock_is_no_estimate(said, why):
         discipline.reading(said)
 
 
-# `scripts/setup tests` unpacks it there: installed, it would set the machine's clock.
-CHRONY = Path(__file__).parents[2] / "build" / "chrony" / "usr"
-CHRONYD, CHRONYC = (
-    shutil.which(name) or str(CHRONY / where / name)
-    for name, where in (("chronyd", "sbin"), ("chronyc", "bin"))
-)
+# `scripts/setup tests` unpacks them there: installed, they would set the machine's clock.
+BUILD = Path(__file__).parents[2] / "build"
+CHRONYD, CHRONYC, PTP4L, PMC = (
+    shutil.which(name) or str(BUILD / package / "usr" / where / name)
+    for package, where, name in (("chrony", "sbin", "chronyd"), ("chrony", "bin", "chronyc"),
+                                 ("linuxptp", "sbin", "ptp4l"), ("linuxptp", "sbin", "pmc"))
+)  # fmt: skip
 
 
 def runs(program: str) -> bool:
@@ -206,6 +208,66 @@ def test_offset_and_uncertainty_of_a_real_chronyd_between_hosts(run):
         assert np.all(table["arrived_ns"].to_numpy() > 1.6e18)
     report = (run.directory / "out" / "report.html").read_text()
     assert "one clock" not in report
+
+
+# It sets no clock, and asks often, so that it soon knows.
+FREE = """[global]
+free_running 1
+time_stamping software
+uds_address {socket}
+logAnnounceInterval -2
+logSyncInterval -3
+logMinDelayReqInterval -3
+"""
+
+
+@pytest.fixture
+def spaces():
+    """Two namespaces with a cable between them."""
+    names = [f"ptp{os.getpid()}{name}" for name in "ab"]
+    cable = f"link add eth0 netns {names[0]} type veth peer name eth0 netns {names[1]}"
+    try:
+        for command in (*(f"netns add {name}" for name in names), cable):
+            subprocess.run(["ip", *command.split()], check=True)
+        for number, name in enumerate(names, 1):
+            for command in (f"addr add 10.76.0.{number}/24 dev eth0", "link set eth0 up"):
+                subprocess.run(["ip", "-n", name, *command.split()], check=True)
+        yield names
+    finally:
+        for name in names:
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True)
+
+
+@pytest.mark.skipif(
+    os.environ.get("REQUIRE_ALL") != "1" and not (possible() and runs(PTP4L) and runs(PMC)),
+    reason="root, iproute2 and ptp4l are needed",
+)
+def test_offset_and_delay_of_a_real_ptp4l_between_hosts(tmp_path, spaces):
+    """Of two hosts of one clock the one is the time, and what the other says holds zero."""
+    daemons, asked = [], []
+    for space, more in zip(spaces, ("", "slaveOnly 1\n"), strict=True):
+        conf, socket = tmp_path / f"{space}.conf", tmp_path / space
+        conf.write_text(FREE.format(socket=socket) + more)
+        there = ["ip", "netns", "exec", space]
+        daemons.append(subprocess.Popen([*there, PTP4L, "-f", conf, "-i", "eth0", "-q"]))
+        asked.append([*there, PMC, "-u", "-b", "0", "-s", socket, "GET CURRENT_DATA_SET"])
+    deadline = time.monotonic() + 120
+    try:
+        while True:
+            said = [subprocess.run(ask, capture_output=True, text=True).stdout for ask in asked]
+            try:
+                first, second = map(discipline.reading, said)
+                if not second.own:
+                    break
+            except NoEstimate:  # it does not answer yet, or has not measured its path
+                pass
+            assert time.monotonic() < deadline, said
+    finally:
+        for daemon in daemons:
+            daemon.kill()
+            daemon.wait()
+    assert first.own and first.bound_ns == 0
+    assert second.bound_ns > 0 and abs(second.lacks_ns) <= second.bound_ns
 
 
 @NEEDED
