@@ -362,16 +362,18 @@ configuration = 1
 """
 
 
-def test_hosts_whose_clocks_differ_are_refused(tmp_path):
+def test_hosts_whose_clocks_differ_and_are_not_compared_are_refused(tmp_path):
     """Before anything is started or reached; one such host is as good as this one."""
     file = tmp_path / "t.tsf.toml"
     file.write_text(CLOCKS.format(fom=FOM, second="b"))
-    said = "hosts a, b are machines of their own, and one-way times want one clock"
+    said = 'hosts a, b are machines of their own, and clock = "same": give "estimate"'
     with pytest.raises(BenchError, match=said) as told:
         plan.load(file, STUDY, False)
     assert f"{file}:" in str(told.value)
-    file.write_text(CLOCKS.format(fom=FOM, second="a"))
-    assert plan.load(file, STUDY, False).sequence[0].name == "s"
+    for text in (CLOCKS.format(fom=FOM, second="a"),
+                 CLOCKS.format(fom=FOM, second="b") + 'clock = "estimate"\n'):  # fmt: skip
+        file.write_text(text)
+        assert plan.load(file, STUDY, False).sequence[0].name == "s"
 
 
 @pytest.mark.parametrize(("bytes_", "said"), [(b"\xe4", "can't decode"), (None, "No such file")])

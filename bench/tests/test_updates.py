@@ -12,7 +12,7 @@ import pytest
 
 from starling_bench.errors import BenchError
 from starling_bench.flows import updates
-from starling_bench.times import samples
+from starling_bench.times import clocks, samples
 
 SCALE = Path(__file__).parents[1] / "scale.py"
 
@@ -38,6 +38,57 @@ def test_what_was_logged_is_packed_whole_but_for_half_a_record(tmp_path):
         assert (table[name].to_numpy() == found[name]).all(), name
     assert not path.with_suffix(".raw").exists()
     assert path.stat().st_size < 10 * len(found)
+
+
+def test_what_clocks_differ_by_is_taken_from_latencies(tmp_path):
+    """Of each publisher by itself: ahead by seconds and drifting, an hour behind, and not known."""
+    path, found = updates.path_of(tmp_path, 1, 1, "sub1"), made(3000)
+    found["publisher"], found["first"] = np.arange(3000) % 3, True
+    arrived = found["sent_ns"].astype("i8") + found["latency_ns"]
+    true = found["latency_ns"].copy()
+    ahead = {0: lambda t: 5 * 10**9 + (t - 10**15) * 20e-6, 1: lambda t: -3600 * 10**9 + 0 * t}
+    for publisher, of in ahead.items():
+        mine = found["publisher"] == publisher
+        error = np.rint(of(arrived[mine] - true[mine])).astype("i8")
+        found["sent_ns"][mine] = (found["sent_ns"][mine].astype("i8") + error).astype("u8")
+        found["latency_ns"][mine] -= error
+    path.with_suffix(".raw").write_bytes(found.tobytes())
+    pings = np.zeros(40, dtype=samples.PING)
+    pings["to"], pings["sent"] = np.arange(40) % 2, 10**15 - 10**6 + np.arange(40) * 10**5
+    pings["came"] = pings["sent"] + 60_000
+    for publisher, of in ahead.items():
+        mine = pings["to"] == publisher
+        there = pings["sent"][mine].astype("i8") + 30_000
+        pings["there"][mine] = pings["back"][mine] = there + np.rint(of(there)).astype("i8")
+    (tmp_path / "pings_test1_1_sub1.raw").write_bytes(pings.tobytes())
+    offsets = updates.offsets(path)
+    updates.pack(path, offsets)
+    for publisher in ahead:
+        bound = updates.bound_ms(path, publisher, offsets[publisher])
+        mine = true[found["publisher"] == publisher] / 1e6
+        moments = updates.moments(path, publisher)
+        assert 0.02 < bound < 0.05
+        assert abs(moments["mean_ms"] - mine.mean()) <= bound
+        assert abs(moments["min_ms"] - mine.min()) <= bound
+        assert abs(moments["max_ms"] - mine.max()) <= bound
+        assert moments["sd_ms"] == pytest.approx(mine.std(ddof=1), rel=1e-3)
+    assert set(offsets) == {0, 1}
+    table = parquet.read_table(path)
+    untouched = table["latency_ns"].to_numpy()[found["publisher"] == 2]
+    assert (untouched == true[found["publisher"] == 2]).all()
+    # Told again from what is kept.
+    assert updates.offsets(path) == offsets
+    assert updates.offsets(updates.path_of(tmp_path, 1, 2, "sub1")) == {}
+
+
+def test_echoes_that_agree_with_no_clock_are_no_offset(tmp_path):
+    path = updates.path_of(tmp_path, 1, 1, "sub1")
+    pings = np.zeros(20, dtype=samples.PING)
+    pings["sent"] = 10**15 + np.arange(20) * 10**7
+    pings["there"] = pings["back"] = pings["sent"] + 30_000 + (np.arange(20) > 10) * 10**8
+    pings["came"] = pings["sent"] + 60_000
+    (tmp_path / "pings_test1_1_sub1.raw").write_bytes(pings.tobytes())
+    assert isinstance(updates.offsets(path)[0], clocks.NoEstimate)
 
 
 def test_percentiles_are_those_of_the_publishers_first_arrivals(tmp_path):

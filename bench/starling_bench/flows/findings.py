@@ -85,7 +85,7 @@ def _between(every: Sets, margin: float, of: int) -> list[tuple[str, Finding]]:
         differing = [n for n in range(3) if a[n] != b[n]]
         where = ", ".join(x for n, x in enumerate(a) if n not in differing)
         if differing == [1]:
-            for key, what in (("p50_ms", "median latency"), ("sd_ms", "jitter"),
+            for key, what in (("sure_p50_ms", "median latency"), ("sd_ms", "jitter"),
                               ("of_theory", "throughput")):  # fmt: skip
                 f = findings.compared(what, a[1], b[1], values(mine, key), values(others, key), of)
                 said.append((where, f))
@@ -100,7 +100,7 @@ def _between(every: Sets, margin: float, of: int) -> list[tuple[str, Finding]]:
                 said.append((where, found))
         elif differing == [0] and {a[0], b[0]} == {"1-1", "1-N"}:
             one, many = (mine, others) if a[0] == "1-1" else (others, mine)
-            for key, what in (("p50_ms", "latency"), ("sender_cpu", "a publisher's CPU")):
+            for key, what in (("sure_p50_ms", "latency"), ("sender_cpu", "a publisher's CPU")):
                 f = findings.compared(f"growth of {what} with subscribers", "four", "one",
                                       values(many, key), values(one, key), of)  # fmt: skip
                 said.append((where, f))

@@ -2,6 +2,8 @@
 are entities, rate, payload, transport, seconds, updates, conflate, lag_s, topology.
 """
 
+from pathlib import Path
+
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -9,13 +11,15 @@ from rich.table import Table
 from ..errors import BenchError
 from ..kept.store import Store
 from ..study import COUNT_MAX, Columns
+from ..times import clocks
 from . import updates
 
-_TEXTS = ("sequence", "execution", "topology", "transport", "sender", "receiver", "scheduling")
+_TEXTS = ("sequence", "execution", "topology", "transport", "sender", "receiver", "scheduling",
+          "clock")  # fmt: skip
 _FIGURES = (
     "rate", "theory_mbps", "mbps", "reliability", "took_s", "send_s", "mean_ms", "sd_ms", "min_ms",
     *updates.SHARES, "max_ms", "together", "cpu_busy", "sender_cpu", "receiver_cpu", "wake_p50_us",
-    "wake_sd_us", "wake_max_us", "others_cpu", "lag_s",
+    "wake_sd_us", "wake_max_us", "others_cpu", "lag_s", "bound_ms",
 )  # fmt: skip
 _NAMES = (
     "sequence", "execution", "test", "topology", "configuration", "entities", "rate", "payload",
@@ -24,8 +28,9 @@ _NAMES = (
     "late_sends", "unrecorded", "fragments", "tired", "theory_mbps", "mbps", "reliability",
     "took_s", "send_s", "mean_ms", "sd_ms", "min_ms", *updates.SHARES, "max_ms", "together",
     "cpu_busy", "sender_cpu", "receiver_cpu", "wake_p50_us", "wake_sd_us", "wake_max_us",
-    "scheduling", "others_cpu",
+    "scheduling", "others_cpu", "clock", "bound_ms",
 )  # fmt: skip
+_TIMES = ("mean_ms", "sd_ms", "min_ms", *updates.SHARES, "max_ms")
 COLUMNS = Columns(_NAMES, frozenset(_TEXTS), frozenset(_FIGURES))
 
 # Of a test's fields those that a sample could tell otherwise.
@@ -60,17 +65,20 @@ def row(store: Store, sequence: str, execution: str, setting: dict, event: dict)
             if setting["updates"]
             else found["entities"] * found["rate"] * found["payload"] * 8e-6
         )
+        came = found["received"] > 0
+        for name in ("mean", "sd", "min", "max"):
+            found[f"{name}_ms"] = found.pop(f"{name}_ns") / 1e6 if came else None
+        found |= figures(store, found)
+        least_s = (found["min_ms"] or 0) * 1e-3
+        if found["clock"] != "same":
+            found["took_s"] += least_s  # which it could not tell
         # What the first was late does not count, nor that a subscriber looks only so often.
-        late_s = max(found["min_ns"] * 1e-9, found["lag_s"])
+        late_s = max(least_s, found["lag_s"])
         found["mbps"] = (
             found["received"] * found["payload"] * 8e-6 / max(lasts, found["took_s"] - late_s)
             if found["theory_mbps"] is not None else None
         )  # fmt: skip
         found["reliability"] = found["received"] / found["sent"] if found["sent"] else None
-        came = found["received"] > 0
-        for name in ("mean", "sd", "min", "max"):
-            found[f"{name}_ms"] = found.pop(f"{name}_ns") / 1e6 if came else None
-        found |= figures(store, found)
     except KeyError as e:
         raise BenchError("STL-RUN-007", f"the master sent a sample without {e}") from None
     if unknown := [c for c in COLUMNS.names if c not in found]:
@@ -95,10 +103,26 @@ def figures(store: Store, found: dict) -> dict:
     """What of a row follows from what was logged of every update."""
     directory = store.directory / found["sequence"] / found["execution"]
     path = updates.path_of(directory, found["test"], found["sample"], found["receiver"])
-    updates.pack(path)
+    setting = store.record(found["sequence"], found["execution"])["tests"][str(found["test"])]
     gap_s = 1 / (found["rate"] * found["entities"])
-    more = {"together": updates.together(path, found["publisher"], gap_s)}
+    if setting.get("clock", "same") == "same":
+        updates.pack(path)
+        more = {"clock": "same", "bound_ms": 0.0}
+    else:
+        more = _compared(path, found["publisher"])
+    more |= {"together": updates.together(path, found["publisher"], gap_s)}
     return updates.figures(path, found["publisher"]) | more
+
+
+def _compared(path: Path, publisher: int) -> dict:
+    """Times of a publisher whose clock is not the subscriber's."""
+    offsets = updates.offsets(path)
+    updates.pack(path, offsets)
+    offset = offsets.get(publisher, clocks.NoEstimate("no echo came back"))
+    if isinstance(offset, clocks.NoEstimate):
+        return dict.fromkeys((*_TIMES, "bound_ms")) | {"clock": f"not known: {offset}"}
+    bound = updates.bound_ms(path, publisher, offset)
+    return updates.moments(path, publisher) | {"clock": "estimate", "bound_ms": bound}
 
 
 def summarize(of: list[dict]) -> dict:
@@ -109,9 +133,12 @@ def summarize(of: list[dict]) -> dict:
     for name in counts:
         # Earlier versions kept fewer columns.
         out[name] = sum(r[name] or 0 for r in of)
-    for name in (n for n in _FIGURES if n not in ("rate", "lag_s")):
+    for name in (n for n in _FIGURES if n not in ("rate", "lag_s", "bound_ms")):
         values = [r[name] for r in of if r[name] is not None]
         out[name] = sum(values) / len(values) if values else None
+    out["bound_ms"] = max((r["bound_ms"] or 0 for r in of), default=0)
+    out["clock"] = next((r["clock"] for r in of if r["clock"] not in ("same", "estimate")),
+                        out["clock"])  # fmt: skip
     out["samples"] = len(of)
     return out
 

@@ -18,6 +18,8 @@ THEORY_MIN, BUSY_MAX = 0.98, 0.95
 SOCKETS = "sockets"  # the carrier that is the limit beside others
 _MARKS = {"limited": "limited by the machine", "beyond": "beyond the link",
           "unheld": "its rate was not held"}  # fmt: skip
+# A latency of which hosts' clocks leave more open than this share is in no finding.
+OPEN_MAX = 0.2
 HELD = 0.999  # who sends less of what was planned does not hold its rate
 _BETWEEN = "between adapters, through a gateway"
 _SAME = ("configuration", "entities", "rate", "payload", "transport", "theory_mbps", "conflate",
@@ -99,6 +101,11 @@ def points(summaries: list[dict], marks: Sequence[Mark] = ()) -> list[dict]:
         each = [f["fragments"] / f["sent"] for f in flows if f["sent"]]
         one["fragments_each"] = sum(each) / len(each) if each else 0.0
         one["way"] = flows[0]["way"]
+        # Earlier versions knew one clock only.
+        one["bound_ms"] = max(f.get("bound_ms") or 0 for f in flows)
+        sure = one["bound_ms"] <= OPEN_MAX * (one["p50_ms"] or 0)
+        one["sure_p50_ms"] = one["p50_ms"] if sure else None
+        one["clocks"] = sorted({f.get("clock") or "same" for f in flows})
         # Plain sockets have nothing to switch.
         rti = flows[0]["adapter"] in ("starling", "generic")
         one["bundling"] = rti and bool(flows[0]["setting"].get("bundling"))
@@ -186,7 +193,8 @@ def connectivity(store: Store, summaries: list[dict]) -> list[str]:
     for s in summaries:
         if s["theory_mbps"] is not None:
             continue
-        said = f"{s['mean_ms']:.2f} ms" if s["received"] else "NOT: nothing came"
+        took = "came" if s["mean_ms"] is None else f"{ms(s['mean_ms'], s.get('bound_ms'))} ms"
+        said = took if s["received"] else "NOT: nothing came"
         topology, carrier, profile = place(s)
         if topology == "mesh" or profile == OWN:
             title = f"{carrier}, {s['transport'].replace('_', ' ')}"
@@ -227,7 +235,8 @@ def tables(found: list[dict], marks: Sequence[Mark] = ()) -> list[str]:
          f"{p['host_theory']:.4g}", f"{p['reliability'] or 0:.4f}",
          *(str(p[k]) for k in ("lost", "conflated", "duplicates", "reordered", "unsent",
                                "late_sends")),
-         *(ms(p[k]) for k in ("mean_ms", "sd_ms", "p50_ms", "p99_ms")), f"{p['cpu_busy']:.0%}",
+         *(ms(p[k], p["bound_ms"]) for k in ("mean_ms", "sd_ms", "p50_ms", "p99_ms")),
+         f"{p['cpu_busy']:.0%}",
          "; ".join(word for key, word in words.items() if p[key]))
         for p in found
     ]  # fmt: skip

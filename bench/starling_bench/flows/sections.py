@@ -9,11 +9,11 @@ from html import escape
 import numpy as np
 
 from ..machines.network import Host
-from ..machines.sites import LOCAL, OWN, PROFILES, mtu
+from ..machines.sites import HOSTS, LOCAL, OWN, PROFILES, mtu
 from ..reports.cells import ms
 from ..reports.drawing import Page, legend, plots, plt, style
 from ..reports.parts import text_table
-from .points import Mark, place
+from .points import OPEN_MAX, Mark, place
 
 _HEADERS = 28  # of IPv4 and UDP
 _AGE = "STARLING_BUNDLE_AGE_US"
@@ -22,7 +22,8 @@ _NAMED_MAX = 12
 
 def fragments(found: list[dict]) -> list[str]:
     """Who cuts payloads that are longer than a packet: counted at the senders' hosts."""
-    found = [p for p in found if p["profile"] != OWN]  # of others nobody knows the room
+    # Of others nobody knows the room.
+    found = [p for p in found if p["profile"] not in (OWN, HOSTS)]
     if not found:
         return []
     lines = {}
@@ -49,8 +50,8 @@ def ages(found: list[dict]) -> list[str]:
     lines = [
         (p["topology"], p["carrier"], p["profile"], str(p["configuration"]),
          p["transport"].replace("_", " "), "yes" if p["conflate"] else "no", f"{p['lag_s']:g}",
-         f"{p['reliability'] or 0:.4f}", str(p["lost"]), str(p["conflated"]), ms(p["p50_ms"]),
-         ms(p["p99_ms"]))
+         f"{p['reliability'] or 0:.4f}", str(p["lost"]), str(p["conflated"]),
+         *(ms(p[key], p["bound_ms"]) for key in ("p50_ms", "p99_ms")))
         for p in sorted(found, key=lambda p: (p["topology"], p["profile"], p["configuration"]))
         if p["lag_s"] or p["conflate"]
     ]  # fmt: skip
@@ -106,7 +107,7 @@ def wake_ups(found: list[dict]) -> list[str]:
         (profile, carrier, scheduling, str(len(of)),
          *(f"{mean(of, key):.1f}" for key in ("wake_p50_us", "wake_sd_us")),
          f"{max(p['wake_max_us'] or 0 for p in of):,.0f}",
-         *(ms(mean(of, key)) for key in ("p50_ms", "sd_ms")))
+         *(ms(mean(of, key), max(p["bound_ms"] for p in of)) for key in ("p50_ms", "sd_ms")))
         for (profile, carrier, scheduling), of in sorted(groups.items())
     ]  # fmt: skip
     head = ("sites", "carrier", "scheduling", "configurations", "wake-up p50 us", "sd us", "max us",
@@ -127,7 +128,28 @@ def notices(found: list[dict], summaries: list[dict], marks: Sequence[Mark]) -> 
     """What a reader must know before any figure; first what the study marks."""
     said = [f"{mark.notice}: {where}." for mark in marks if (where := mark.of(found))]
     marked = [f'<p class="note">{escape(what)}</p>' for what in said]
-    return [*marked, *unheld(found), *alone(found), *emulated(summaries)]
+    return [*marked, *unheld(found), *alone(found), *compared(found), *emulated(summaries)]
+
+
+def compared(found: list[dict]) -> list[str]:
+    """How well hosts' clocks are known beside each other, where they have clocks of their own."""
+    if not (other := [p for p in found if p["clocks"] != ["same"]]):
+        return []
+    most, left = max(p["bound_ms"] for p in other), sum(p["sure_p50_ms"] is None for p in other)
+    what = (
+        f"In {len(other)} of {len(found)} configurations hosts have clocks of their own, which "
+        f"echoes during each sample compare: their latencies may be wrong by up to {most:.2g} ms, "
+        f"and no digit below that is printed. {left} of which that leaves more than "
+        f"{OPEN_MAX:.0%} open are in no finding of latency."
+    )
+    lacking = [
+        f"{p['topology']} {p['carrier']}, {p['profile']}, {p['configuration']}: {clock}"
+        for p in other for clock in p["clocks"] if clock.startswith("not known")
+    ]  # fmt: skip
+    if lacking:
+        more = f" and {len(lacking) - _NAMED_MAX} more" if len(lacking) > _NAMED_MAX else ""
+        what += f" No latency is told of {'; '.join(lacking[:_NAMED_MAX])}{more}."
+    return [f'<p class="note">{escape(what)}</p>']
 
 
 def alone(found: list[dict]) -> list[str]:
@@ -155,7 +177,7 @@ def unheld(found: list[dict]) -> list[str]:
 def emulated(summaries: list[dict]) -> list[str]:
     """What sites are, where they are made by this machine."""
     kinds = dict.fromkeys(place(s)[2] for s in summaries)
-    made = {kind: Host(name=kind, **PROFILES[kind]) for kind in kinds if kind in PROFILES}
+    made = {k: Host(name=k, **PROFILES[k]) for k in kinds if k in PROFILES and k != HOSTS}
     said = [f"{kind}: {host.words() or 'as fast as it gets'}" for kind, host in made.items()
             if kind != LOCAL]  # fmt: skip
     if not said:

@@ -2,19 +2,23 @@
 of core.
 
 flow_testN_SAMPLE_NAME.raw is what subscriber NAME heard in a sample, written while it came by a
-thread of its own; when the sample is over it becomes flow_testN_SAMPLE_NAME.parquet.
+thread of its own; when the sample is over it becomes flow_testN_SAMPLE_NAME.parquet. Where its
+publishers read other clocks, pings_testN_SAMPLE_NAME.raw is what echoes say of these, and the table
+has latencies from which what the clocks differ by is taken.
 """
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
 from ..errors import cannot
 from ..kept import damage
 from ..outside import open_file
+from ..times import clocks, samples
 
 RAW = np.dtype([("sent_ns", "<u8"), ("latency_ns", "<i8"), ("sequence", "<u4"), ("entity", "<u2"),
                 ("publisher", "u1"), ("first", "u1")])  # fmt: skip
@@ -66,7 +70,43 @@ def writing(path: Path):
     fresh.replace(path)
 
 
-def pack(path: Path) -> None:
+Offsets = Mapping[int, "clocks.Offset | clocks.NoEstimate"]  # by publisher
+
+
+def offsets(path: Path) -> Offsets:
+    """What the clock of each publisher of a file of updates that was pinged says beside the
+    subscriber's, or why that is not known."""
+    pings = path.with_name(path.name.replace("flow_", "pings_", 1)).with_suffix(".raw")
+    try:
+        return _offsets(pings, pings.stat().st_mtime_ns) if pings.exists() else {}
+    except OSError as e:
+        raise cannot("read echoes", e, pings) from None
+
+
+@lru_cache(maxsize=64)
+def _offsets(path: Path, stamp: int) -> Offsets:
+    every = np.fromfile(path, dtype=samples.PING)
+    found: dict[int, clocks.Offset | clocks.NoEstimate] = {}
+    for publisher in np.unique(every["to"]).tolist():
+        mine = every[every["to"] == publisher]
+        times = (mine[name] for name in ("sent", "there", "back", "came"))
+        try:
+            found[publisher] = clocks.estimate(*times)
+        except clocks.NoEstimate as e:
+            found[publisher] = e
+    return found
+
+
+def _correct(found: np.ndarray, offsets: Offsets) -> None:
+    """Takes out of latencies what the clocks of their publishers differ by."""
+    for publisher, offset in offsets.items():
+        if isinstance(offset, clocks.Offset):
+            mine = found["publisher"] == publisher
+            arrived = found["sent_ns"][mine].astype("i8") + found["latency_ns"][mine]
+            found["latency_ns"][mine] += offset.at(arrived)
+
+
+def pack(path: Path, offsets: Offsets = MappingProxyType({})) -> None:
     """What was logged becomes a table; the log is gone then. Half a record that a killed
     subscriber left is cut off."""
     raw = path.with_suffix(".raw")
@@ -76,7 +116,9 @@ def pack(path: Path) -> None:
         count = raw.stat().st_size // RAW.itemsize
         with writing(path) as put, raw.open("rb") as file:
             for begin in range(0, count, CHUNK):
-                put(np.fromfile(file, dtype=RAW, count=min(CHUNK, count - begin)))
+                found = np.fromfile(file, dtype=RAW, count=min(CHUNK, count - begin))
+                _correct(found, offsets)
+                put(found)
         raw.unlink()
     except OSError as e:
         raise cannot("write results", e, path) from None
@@ -127,6 +169,37 @@ def _exactly(path: Path, stamp: int) -> dict[int, dict[str, float]] | None:
              for n, s in SHARES.items()]  # fmt: skip
     found = scan.filter(polars.col("first")).group_by("publisher").agg(asked).collect()
     return {row.pop("publisher"): row for row in found.to_dicts()}
+
+
+def moments(path: Path, publisher: int) -> dict[str, float | None]:
+    """Mean, standard deviation, least and most of a publisher's latencies, in ms."""
+    import polars
+
+    if not path.exists():
+        return dict.fromkeys(("mean_ms", "sd_ms", "min_ms", "max_ms"))
+    at = polars.col("latency_ns") / 1e6
+    asked = [at.mean().alias("mean_ms"), at.std().fill_null(0.0).alias("sd_ms"),
+             at.min().alias("min_ms"), at.max().alias("max_ms")]  # fmt: skip
+    mine = (polars.col("publisher") == publisher) & polars.col("first")
+    with _reading(path):
+        scan = polars.scan_parquet(path).filter(mine).select(asked)
+        return scan.collect(engine="streaming").row(0, named=True)
+
+
+def bound_ms(path: Path, publisher: int, offset: clocks.Offset) -> float:
+    """By how much a publisher's latencies may be wrong, at most."""
+    import polars
+
+    if not path.exists():
+        return offset.bound_ns() / 1e6
+    came = polars.col("sent_ns").cast(polars.Int64) + polars.col("latency_ns")
+    asked = [came.min().alias("first"), came.max().alias("last")]
+    with _reading(path):
+        scan = polars.scan_parquet(path).filter(polars.col("publisher") == publisher)
+        ends = scan.select(asked).collect(engine="streaming").row(0)
+    # Between the echoes it is largest at the ends of their windows, beyond them at the last update.
+    beyond = [end - offset.base for end in ends if end is not None]
+    return max(offset.bound_ns(), offset.bound_ns(np.array(beyond, dtype="i8"))) / 1e6
 
 
 def together(path: Path, publisher: int, gap_s: float) -> float | None:

@@ -1,11 +1,14 @@
 """Sites by profile: what links them, in a word. A profile is the fields of a [[host]]."""
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import USAGE, BenchError
 from . import tunnels
 
 LOCAL = "local"  # no sites: all on this host
+HOSTS = "hosts"  # those of a file of the user's: machines of their own, with clocks of their own
 OWN = "own"  # whatever hosts a file of somebody's own has: of these no profile tells anything
 PROFILES: dict[str, dict[str, object]] = {
     LOCAL: {},
@@ -21,6 +24,7 @@ PROFILES: dict[str, dict[str, object]] = {
     "wan-wireguard": {
         "rate_mbit": 10, "delay_ms": 20, "jitter_ms": 2, "loss": 0.001, "tunnel": "wireguard",
     },
+    HOSTS: {},
 }  # fmt: skip
 SITES_MAX = 20
 _LOOPBACK, _ETHERNET = 65_536, 1500
@@ -44,8 +48,9 @@ def wire_bytes(profile: str, payload: int) -> int:
     return payload + packets * around
 
 
-def hosts(profile: str, count: int) -> str:
-    """So many [[host]] tables, "lan-1" and so on, in TOML; none for "local"."""
+def hosts(profile: str, count: int, given: Sequence[dict] = ()) -> str:
+    """So many [[host]] tables, "lan-1" and so on, in TOML; none for "local". Those of "hosts" are
+    the first of the given ones, with such names."""
     if profile not in PROFILES:
         raise BenchError(
             "STL-SIT-001", f"there are no sites '{profile}'", "--sites",
@@ -53,11 +58,16 @@ def hosts(profile: str, count: int) -> str:
         )  # fmt: skip
     if profile == LOCAL:
         return ""
-    fields = "".join(
-        f'{key} = "{value}"\n' if isinstance(value, str) else f"{key} = {value}\n"
-        for key, value in PROFILES[profile].items()
-    )
-    return "".join(f'[[host]]\nname = "{profile}-{n}"\n{fields}\n' for n in range(1, count + 1))
+    made = [PROFILES[profile]] * count
+    if profile == HOSTS:
+        made = list(given[:count])
+    if len(made) < count:
+        what = f"{count} hosts are needed, and {len(made)} are there"
+        do = "give --hosts a file with a [[host]] for each site, or take a smaller topology"
+        raise BenchError("STL-SIT-003", what, "--hosts", do, USAGE)
+    tables = [one | {"name": host(profile, n)} for n, one in enumerate(made, 1)]
+    lines = ["".join(f"{k} = {json.dumps(v)}\n" for k, v in fields.items()) for fields in tables]
+    return "".join(f"[[host]]\n{fields}\n" for fields in lines)
 
 
 def host(profile: str, number: int) -> str:

@@ -10,6 +10,7 @@ from ..errors import USAGE, BenchError, cannot
 from ..kept.store import must_be_empty
 from ..machines import sites
 from ..machines.topologies import Topology
+from . import tables
 
 
 @dataclass
@@ -28,6 +29,7 @@ class Wanted:
     tables: str = ""  # further [[rti]] tables, as they stand in a file of the user's
     notes: list[str] = field(default_factory=list)  # that a reader must know
     more: dict[str, object] = field(default_factory=dict)  # fields of every test
+    hosts: list[dict] = field(default_factory=list)  # [[host]] tables, of sites "hosts"
     bundle_ms: float = 5.0  # that an RTI's bundle waits for more, where it bundles
 
 
@@ -117,10 +119,21 @@ def text_of(file: Path | None, option: str) -> str:
         raise BenchError("STL-TSF-002", what, option, "see bench/README.md", USAGE) from None
 
 
-def names(tables: str, option: str) -> list[str]:
+def hosts_of(file: Path | None) -> list[dict]:
+    """The [[host]] tables of a file; none if none was given."""
+    if file is None:
+        return []
+    found = tables.read(file).get("host")
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        what = f"there are no [[host]] tables in {file}"
+        raise BenchError("STL-TSF-002", what, "--hosts", "see bench/README.md", USAGE)
+    return found
+
+
+def names(text: str, option: str) -> list[str]:
     """Of the RTIs in a file of [[rti]] tables."""
     try:
-        return [rti["name"] for rti in tomllib.loads(tables).get("rti", [])]
+        return [rti["name"] for rti in tomllib.loads(text).get("rti", [])]
     except (tomllib.TOMLDecodeError, KeyError, TypeError) as e:
         what = f"no file of [[rti]] tables: {e}"
         raise BenchError("STL-TSF-002", what, option, "see bench/README.md", USAGE) from None

@@ -65,6 +65,7 @@ Federate::Federate(Options options, volatile std::sig_atomic_t const& stop)
           options_.instead.empty() ? options_.adapter : Side::parse(options_.instead).adapter,
           *this, &service)) {
     if (!options_.manager.empty()) pipe_ = bench::ControlPipe(options_.manager, options_.name);
+    if (options_.echo) echo_.reset(new bench::Echo(stationClock_));
     // Sleeps end when they are to, not up to 50 us later.
     ::prctl(PR_SET_TIMERSLACK, 1);
     if (!options_.realTime) return;
@@ -274,7 +275,7 @@ void Federate::lead() {
     members_.insert(options_.name);
     std::uint64_t const start = nowNs();
     std::uint64_t called = 0;
-    answer("here", "");
+    sayHere();
     auto const there = [&] {
         return std::all_of(members_.begin(), members_.end(), [&](std::string const& member) {
             return heard_[member].count("here ") != 0;
@@ -292,9 +293,12 @@ void Federate::lead() {
         }
         pump();
     }
+    std::map<std::string, std::string> echoes;
+    for (auto const& member : members_) echoes[member] = answered(member, "here ");
     std::uint32_t tag = 1;
     for (Test test : options_.tests) {
         test.pairs = options_.pairs;
+        if (test.echo) test.echoes = echoes;
         pipe_.send({{"event", "test"}, {"test", test.number}, {"of", options_.tests.size()}});
         Json described = test.json();
         described["tag"] = tag;
@@ -464,9 +468,11 @@ void Federate::serve() {
     }
 }
 
+void Federate::sayHere() { answer("here", "", echo_ ? echo_->address() : ""); }
+
 bool Federate::obey(Call const& call) {
     if (call.what == "here") {
-        answer("here", "");
+        sayHere();
     } else if (call.what == "declare") {
         prepare(Test::parse(call.body));
         answer("declared", call.id);
@@ -541,7 +547,7 @@ void Federate::prepare(Test const& test) {
     // The RTI bundles by itself only where it can write later, by a thread of its own.
     if (options_.adapter != "hla1516e") test_.bundling = false;
     flows_.reset(new Flows(*endpoint_, test_, classes_.at(className(test.reliable, test.conflate)),
-                           options_.name, options_.directory));
+                           options_.name, options_.directory, stationClock_, echo_.get()));
     flows_->declare();
     bench::TopicId const topic = classes_.at(className(test.reliable, test.conflate));
     if (bridge_) bridge_->declare(test_, theirs_, topic, topic);

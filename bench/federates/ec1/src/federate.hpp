@@ -14,8 +14,10 @@
 #include "bridge.hpp"
 #include "clock.hpp"
 #include "control_pipe.hpp"
+#include "echo.hpp"
 #include "endpoint.hpp"
 #include "flows.hpp"
+#include "station_clock.hpp"
 #include "test.hpp"
 
 namespace ec1 {
@@ -28,7 +30,7 @@ struct Failure : std::runtime_error {
 struct Options {
     std::string name, federation = "ec1", fom, settings, adapter = "hla1516e", directory, manager;
     std::string bridge, instead;  // ADAPTER,SETTINGS of the other side; of this one
-    bool master = false, paced = false, realTime = false;
+    bool master = false, paced = false, realTime = false, echo = false;
     std::vector<Pair> pairs;  // master only
     std::vector<Test> tests;  // master only
     double joinTimeoutS = 30, dataTimeoutS = 10, lossTimeoutS = 1;
@@ -62,6 +64,7 @@ private:
 
     void call(std::string const& what, std::string const& id, std::string const& body = "");
     void answer(std::string const& what, std::string const& id, std::string const& body = "");
+    void sayHere();  // and where its echo is reached
     // Waits until all have answered this; `most`: seconds. Throws Failure with who has not.
     void all(std::string const& what, std::string const& id, double most);
     std::string const& answered(std::string const& member, std::string const& stage) const;
@@ -100,6 +103,8 @@ private:
     Options const options_;
     volatile std::sig_atomic_t const& stop_;
     bench::Clock clock_;
+    bench::StationClock stationClock_;
+    std::unique_ptr<bench::Echo> echo_;  // none where all members read one clock
     std::unique_ptr<bench::Endpoint> endpoint_;
     Away away_{*this};
     std::unique_ptr<MeetingPlace> meeting_;

@@ -19,6 +19,9 @@ namespace {
 std::uint64_t const kRoom = 1u << 20;
 // A publisher looks so often for what others say, ns.
 std::uint64_t const kLookNs = 20000000;
+// Of a publisher's clock so many echoes are wanted in a sample, and no fewer or more in a second.
+double const kEchoes = 24, kEchoHzMin = 10, kEchoHzMax = 200;
+std::size_t const kEchoBytes = 64;
 // So many updates that are due are sent before it is looked at the clock again.
 int const kAtOnce = 16;
 
@@ -94,8 +97,11 @@ std::string className(bool reliable, bool conflate) {
 }
 
 Flows::Flows(bench::Endpoint& endpoint, Test const& test, bench::TopicId topic,
-             std::string const& me, std::string const& directory)
+             std::string const& me, std::string const& directory,
+             bench::StationClock const& clock, bench::Echo* echo)
     : endpoint_(endpoint),
+      clock_(clock),
+      echo_(test.echo ? echo : nullptr),
       test_(test),
       topic_(topic),
       me_(me),
@@ -148,6 +154,7 @@ std::string Flows::missing() const {
 
 void Flows::begin(int sample, std::uint32_t tag) {
     tag_ = tag;
+    sample_ = sample;
     sentCount_ = lateSends_ = unsent_ = firstStampNs_ = lastStampNs_ = 0;
     for (auto& flow : from_) {
         std::string const publisher = flow.publisher;
@@ -167,7 +174,36 @@ void Flows::begin(int sample, std::uint32_t tag) {
     lostBefore_ = endpoint_.statistics().lost;
     fragmentsBefore_ = ipFragments();
     cpuBefore_ = cpuSeconds();
+    pingPublishers();
     beganNs_ = heardNs_ = nowNs();
+}
+
+void Flows::pingPublishers() {
+    if (echo_ == nullptr || !subscribes()) return;
+    std::vector<std::pair<std::uint32_t, std::string>> partners;
+    for (std::size_t p = 0; p < flowOf_.size(); ++p) {
+        auto const at = test_.echoes.find(publishers_[p]);
+        // Of whom no echo is known nothing is told: then that is said of its times.
+        if (flowOf_[p] >= 0 && at != test_.echoes.end() && !at->second.empty()) {
+            partners.emplace_back(static_cast<std::uint32_t>(p), at->second);
+        }
+    }
+    double const lasts = static_cast<double>(test_.updatesEach()) * test_.period();
+    double const each = std::min(std::max(kEchoes / lasts, kEchoHzMin), kEchoHzMax);
+    echo_->ping(partners, kEchoBytes, each * static_cast<double>(partners.size()));
+}
+
+void Flows::keepPings() {
+    if (echo_ == nullptr || !subscribes()) return;
+    std::vector<bench::Ping> const pings = echo_->stop();
+    if (directory_.empty()) return;
+    std::string const name = directory_ + "/pings_test" + std::to_string(test_.number) + "_" +
+                             std::to_string(sample_) + "_" + me_ + ".raw";
+    std::ofstream raw(name, std::ios::binary);
+    raw.write(reinterpret_cast<char const*>(pings.data()),
+              static_cast<std::streamsize>(pings.size() * sizeof(bench::Ping)));
+    raw.close();
+    if (!raw) throw std::runtime_error("'" + name + "' can't be written");
 }
 
 void Flows::sendOne(std::uint64_t index, std::uint32_t tag) {
@@ -177,7 +213,7 @@ void Flows::sendOne(std::uint64_t index, std::uint32_t tag) {
     unsigned char behind[12];
     pbom.write(behind);
     endpoint_.fill(items_[entity], behind, sizeof behind);
-    lastStampNs_ = nowNs();
+    lastStampNs_ = clock_.nowNs();
     if (index == 0) firstStampNs_ = lastStampNs_;
     endpoint_.send(items_[entity], lastStampNs_);
 }
@@ -239,7 +275,7 @@ Json Flows::sent() const {
 // ---- subscribing
 
 void Flows::arrived(bench::Arrival const& arrival) {
-    std::uint64_t const now = nowNs();
+    std::uint64_t const now = clock_.nowNs();
     if (arrival.topic != topic_ || arrival.data == nullptr || arrival.bytes < kHeaderBytes) return;
     Pbom const pbom = Pbom::read(arrival.data + 8);
     if (pbom.publisher() >= flowOf_.size() || flowOf_[pbom.publisher()] < 0) return;
@@ -252,7 +288,7 @@ void Flows::arrived(bench::Arrival const& arrival) {
         ++flow.late;
         return;
     }
-    heardNs_ = now;
+    heardNs_ = echo_ == nullptr ? now : nowNs();
     bool const right = arrival.bytes == kHeaderBytes + test_.payload &&
                        pbom.entity() < test_.entities && pbom.sequence >= 1 &&
                        pbom.sequence <= test_.updatesEach();
@@ -312,6 +348,7 @@ bool Flows::complete(Json const& sent, double patience) {
 }
 
 Json Flows::received() {
+    keepPings();
     std::uint64_t const dropped = log_ ? log_->end() : 0;
     log_.reset();
     double const wall = static_cast<double>(nowNs() - beganNs_) * 1e-9;
@@ -321,9 +358,10 @@ Json Flows::received() {
     Json flows = Json::array();
     for (auto const& flow : from_) {
         double const n = static_cast<double>(flow.unique);
-        double const took = flow.lastArrival > flow.firstStamp
-                                ? static_cast<double>(flow.lastArrival - flow.firstStamp) * 1e-9
-                                : 0;
+        // Between clocks that differ it is told without the shortest latency, of which nothing is
+        // known here.
+        auto const all = static_cast<std::int64_t>(flow.lastArrival - flow.firstStamp);
+        double const took = static_cast<double>(all - (test_.echo ? flow.least : 0)) * 1e-9;
         flows.push_back({{"publisher", flow.publisher},
                          {"received", flow.unique},
                          {"duplicates", flow.duplicates},

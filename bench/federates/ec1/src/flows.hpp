@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "echo.hpp"
 #include "endpoint.hpp"
 #include "record_log.hpp"
+#include "station_clock.hpp"
 #include "test.hpp"
 
 namespace ec1 {
@@ -16,7 +18,7 @@ namespace ec1 {
 // An update as it came, in the file of a sample; little-endian.
 struct Record {
     std::uint64_t stamp;   // of the publisher's clock, ns
-    std::int64_t latency;  // ns
+    std::int64_t latency;  // ns, by the clocks of both
     std::uint32_t sequence;
     std::uint16_t entity;
     std::uint8_t publisher;
@@ -29,9 +31,10 @@ std::string className(bool reliable, bool conflate);
 
 class Flows final : public bench::DataEvents {
 public:
-    // `topic` is that of the test's class.
+    // `topic` is that of the test's class; `clock` dates what is sent and what comes; `echo`
+    // compares it with the publishers', if theirs may be others.
     Flows(bench::Endpoint& endpoint, Test const& test, bench::TopicId topic, std::string const& me,
-          std::string const& directory);
+          std::string const& directory, bench::StationClock const& clock, bench::Echo* echo);
 
     bool publishes() const { return mine_ >= 0; }
     bool subscribes() const { return !from_.empty(); }
@@ -70,8 +73,12 @@ private:
                std::uint64_t stamp, std::uint64_t now);
     bool hasAll(Flow const& flow, std::uint64_t sent) const;
     void sendOne(std::uint64_t index, std::uint32_t tag);
+    void pingPublishers();
+    void keepPings();
 
     bench::Endpoint& endpoint_;
+    bench::StationClock const& clock_;
+    bench::Echo* const echo_;
     Test const test_;
     bench::TopicId const topic_;
     std::string const me_, directory_;
@@ -84,6 +91,7 @@ private:
     bool byRti_;  // the RTI decides when what is sent leaves
 
     std::uint32_t tag_ = 0;
+    int sample_ = 0;
     std::uint64_t sentCount_ = 0, lateSends_ = 0, unsent_ = 0;
     std::uint64_t beganNs_ = 0, heardNs_ = 0;
     std::uint64_t firstStampNs_ = 0, lastStampNs_ = 0;  // of what was sent

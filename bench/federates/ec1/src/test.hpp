@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -26,7 +27,9 @@ struct Test {
     bool spread = true;    // the entities' updates over the period; else all at once
     double lagS = 0;       // a subscriber looks only so often
     bool conflate = false;
+    bool echo = false;  // members' clocks differ: they are compared by echoes
     std::vector<Pair> pairs;
+    std::map<std::string, std::string> echoes;  // where each member's is reached
 
     std::uint64_t updatesEach() const {
         if (updates != 0) return updates;
@@ -39,7 +42,7 @@ struct Test {
                 {"payload", payload}, {"reliable", reliable}, {"seconds", seconds},
                 {"updates", updates}, {"samples", samples},   {"bundling", bundling},
                 {"spread", spread},   {"lag_s", lagS},        {"conflate", conflate},
-                {"pairs", pairs}};
+                {"pairs", pairs},     {"echo", echo},         {"echoes", echoes}};
     }
     // Throws std::invalid_argument, which says what is wrong.
     static Test parse(std::string const& text) {
@@ -59,6 +62,10 @@ struct Test {
             test.lagS = all.at("lag_s");
             test.conflate = all.at("conflate");
             if (all.contains("pairs")) test.pairs = all.at("pairs").get<std::vector<Pair>>();
+            test.echo = all.value("echo", false);
+            if (all.contains("echoes")) {
+                test.echoes = all.at("echoes").get<std::map<std::string, std::string>>();
+            }
         } catch (Json::exception const& e) {
             throw std::invalid_argument("no test: " + std::string(e.what()));
         }

@@ -31,7 +31,6 @@ class Ec1(Study):
     asked, possible = flows.ASKED, flows.POSSIBLE
     columns, variables = flows.COLUMNS, rows.VARIABLES
     questions = rows.QUESTIONS
-    shares = "one-way times want one clock"
 
     faults = staticmethod(fields.faults)
     settled = staticmethod(fields.settled)
@@ -40,8 +39,12 @@ class Ec1(Study):
     enlarge = staticmethod(fields.enlarge)
     show = staticmethod(flows.show)
 
+    def one_machine(self, spec: fields.TestSpec) -> str:
+        return 'clock = "same": give "estimate"' if "same" in spec.lists()["clock"] else ""
+
     def arguments(self, tests: list[fields.Test]) -> list[str]:
-        return ["--real-time"] if any(test.real_time for test in tests) else []
+        echo = ["--echo"] if any(test.clock == "estimate" for test in tests) else []
+        return echo + (["--real-time"] if any(test.real_time for test in tests) else [])
 
     def row(self, store: Store, sequence: str, execution: str, event: dict) -> dict:
         setting = store.record(sequence, execution)["tests"][str(event["test"])]
@@ -83,6 +86,7 @@ Adapters = Annotated[
     str, typer.Option(help=f"Of {', '.join(plans.ADAPTERS)}, RTIs of --rtis, hybrids A+B.")
 ]
 Sites = Annotated[str, typer.Option(help=f"Of {', '.join(sites.PROFILES)}.")]
+Hosts = Annotated[Path | None, typer.Option(help=r"File with [\[host]] tables, for --sites hosts.")]
 Topologies = Annotated[str, typer.Option(help=f"Of {', '.join(topologies.TOPOLOGIES)}.")]
 Only = Annotated[str | None, typer.Option(help="Configurations, such as 40-79 or 3,5.")]
 _number = partial(typer.Option, callback=finite)
@@ -100,6 +104,7 @@ BundleMs = Annotated[float, _number(min=0, max=1000, help="That a bundle waits f
 def _wanted(
     program: str, adapters: str, topology: str, only: str | None, profile: str, seconds: float,
     seed: int, samples: int, rti_root: Path | None, rtis: Path | None, more: dict,
+    hosts: Path | None,
 ) -> planned.Wanted:  # fmt: skip
     program = planned.program(program, "--ec1fed", "make ec1")
     tables = planned.text_of(rtis, "--rtis")
@@ -111,6 +116,7 @@ def _wanted(
         planned.listed(topology, list(topologies.TOPOLOGIES), "--topology"), chosen(only),
         usable, seconds, seed, samples,
         rti_root.resolve() if rti_root else None, tables, notes, more,
+        planned.hosts_of(hosts),
     )  # fmt: skip
 
 
@@ -120,10 +126,12 @@ def phase0(
     out: Out, program: Program = "ec1fed", topology: Topologies = "1-1,1-N,N-1,N-N",
     only: Only = None, sites: Sites = "local", seconds_per_configuration: Seconds = 1.0,
     seed: Seed = 1, samples: Samples = 1, real_time: RealTime = "off", idle_wait_s: IdleWait = 60,
+    hosts: Hosts = None,
 ) -> int:  # fmt: skip
     """Phase 0: all configurations over plain sockets, TCP and UDP multicast."""
     wanted = _wanted(program, "sockets", topology, only, sites, seconds_per_configuration, seed,
-                     samples, None, None, planned.switches(real_time=real_time))  # fmt: skip
+                     samples, None, None, planned.switches(real_time=real_time),
+                     hosts)  # fmt: skip
     return run_text(STUDY, plans.configurations(wanted), out, idle_wait_s, wanted.notes)
 
 
@@ -133,12 +141,13 @@ def phase1(
     out: Out, program: Program = "ec1fed", adapters: Adapters = "sockets,starling,dds",
     sites: Sites = "local", count: Annotated[int, typer.Option(min=2, max=20)] = 4,
     rti_root: RtiRoot = None, rtis: Rtis = None, seed: Seed = 1, idle_wait_s: IdleWait = 60,
+    hosts: Hosts = None,
     between: Annotated[str, typer.Option(help="Hybrids of these, every two of them.")] = "",
 ) -> int:  # fmt: skip
     """Phase I: connectivity, one update from every site to every other."""
     hybrids = [h for h in plans.HYBRIDS if set(h.split("+")) <= set(between.split(","))]
     every = ",".join([adapters, *hybrids])
-    wanted = _wanted(program, every, "1-1", None, sites, 1.0, seed, 1, rti_root, rtis, {})
+    wanted = _wanted(program, every, "1-1", None, sites, 1.0, seed, 1, rti_root, rtis, {}, hosts)
     text = plans.connectivity(wanted, count)
     return run_text(STUDY, text, out, idle_wait_s, wanted.notes)
 
@@ -151,12 +160,12 @@ def phase2(
     seconds_per_configuration: Seconds = 1.0, seed: Seed = 1, samples: Samples = 1,
     rti_root: RtiRoot = None, rtis: Rtis = None, real_time: RealTime = "off",
     bundling: Bundling = "off", bundle_ms: BundleMs = 5.0, lag_s: Lag = 0.0,
-    conflate: Conflate = "off", idle_wait_s: IdleWait = 60,
+    conflate: Conflate = "off", idle_wait_s: IdleWait = 60, hosts: Hosts = None,
 ) -> int:  # fmt: skip
     """Phase II: all configurations, endpoint to endpoint, over middleware; sockets beside it."""
     more = planned.switches(bundling=bundling, conflate=conflate, real_time=real_time)
     more |= {"lag_s": lag_s} if lag_s else {}
     wanted = _wanted(program, adapters, topology, only, sites, seconds_per_configuration,
-                     seed, samples, rti_root, rtis, more)  # fmt: skip
+                     seed, samples, rti_root, rtis, more, hosts)  # fmt: skip
     wanted.bundle_ms = bundle_ms
     return run_text(STUDY, plans.configurations(wanted), out, idle_wait_s, wanted.notes)

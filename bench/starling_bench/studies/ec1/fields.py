@@ -30,6 +30,7 @@ class Test(Place):
     lag_s: Annotated[float, Field(ge=0, le=60)] = 0.0  # subscribers look only so often
     conflate: bool = False  # what a subscriber has not read is overwritten
     real_time: bool = False
+    clock: Literal["same", "estimate"] = "same"  # of the hosts: one, or compared by echoes
 
     def argument(self, number: int) -> str:
         """The test as the federate's --test wants it."""
@@ -38,7 +39,8 @@ class Test(Place):
                 "conflate")  # fmt: skip
         # Without a word of the sequence's, the RTI bundles.
         more = {"number": number, "reliable": f["transport"] == "reliable",
-                "bundling": self.bundling is not False}  # fmt: skip
+                "bundling": self.bundling is not False,
+                "echo": self.clock == "estimate"}  # fmt: skip
         return json.dumps({key: f[key] for key in same} | more)
 
 

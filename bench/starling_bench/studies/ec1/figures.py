@@ -23,7 +23,7 @@ def stated(found: list[dict]) -> list[tuple[str, findings.Finding]]:
     for key, every in several.items():
         topology, carrier, profile = key
         where, mine = f"{topology}, {carrier}, {profile}", list(filter(judged, every))
-        kb, p50 = (lambda p: p["payload"] / 1000), itemgetter("p50_ms")
+        kb, p50 = (lambda p: p["payload"] / 1000), itemgetter("sure_p50_ms")
         nine_k = [p for p in mine if p["payload"] == 9000 and p["entities"] == 10]
         all_reliable = [p for p in every if p["transport"] == "reliable" and not p["conflate"]]
         of_judged = [

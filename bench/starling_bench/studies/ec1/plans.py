@@ -108,6 +108,7 @@ def configurations(wanted: Wanted) -> str:
             continue
         common = {"topology": topology.name, "seconds": wanted.seconds,
                   "samples": wanted.samples, **wanted.more}  # fmt: skip
+        common |= _clock(profile)
         tests = [{"rti": carrier, "configuration": mine, **_plainly(carrier, common)}
                  for carrier, mine in by.items()]  # fmt: skip
         parts.append(_sequence(wanted, topology, adapter, profile, tests))
@@ -117,7 +118,13 @@ def configurations(wanted: Wanted) -> str:
 def _head(wanted: Wanted, count: int = 0) -> str:
     about = f"# Made by starling-bench, seed {wanted.seed}.\n"
     count = count or max(TOPOLOGIES[t].hosts for t in wanted.topologies)
-    return about + "".join(sites.hosts(p, count) for p in wanted.profiles) + "\n" + rtis(wanted)
+    made = [sites.hosts(p, count, wanted.hosts) for p in wanted.profiles]
+    return about + "".join(made) + "\n" + rtis(wanted)
+
+
+def _clock(profile: str) -> dict[str, object]:
+    """Hosts of their own have clocks of their own."""
+    return {"clock": "estimate"} if profile == sites.HOSTS else {}
 
 
 def connectivity(wanted: Wanted, count: int) -> str:
@@ -126,7 +133,7 @@ def connectivity(wanted: Wanted, count: int) -> str:
     for profile, adapter in product(wanted.profiles, wanted.adapters):
         topology = TOPOLOGIES["1-1"] if "+" in adapter else Mesh("mesh", count, count, True)
         tests = [{"rti": _names(adapter)[0 if t == "reliable" else -1], "updates": 1,
-                  "topology": topology.name, "transport": t}
+                  "topology": topology.name, "transport": t, **_clock(profile)}
                  for t in _transports(adapter)]  # fmt: skip
         parts.append(_sequence(wanted, topology, adapter, profile, tests))
     return "\n".join(parts)

@@ -1,0 +1,146 @@
+"""EC1 between hosts that have clocks of their own: compared by echoes within each sample, or said
+to be unknown."""
+
+import json
+import os
+
+import numpy as np
+import pyarrow.parquet as parquet
+import pytest
+from ec1_runs import EC1FED, FOM, NEEDED, ec1, rows
+from runs import run as run  # the fixture that the network needs
+from sshd import REASON, net as net, possible
+
+from starling_bench.errors import BenchError
+from starling_bench.flows import updates
+from starling_bench.machines import sites
+from starling_bench.studies.ec1 import STUDY
+from starling_bench.tsf import plan
+
+OFFSET_NS, DRIFT = 3_000_000, 20e-6
+TWO = f"""[[sequence]]
+name = "s"
+fom = "{FOM}"
+master = "sub1"
+[sequence.rti]
+adapter = "tcp"
+[[sequence.federate]]
+name = "pub1"
+command = {{command}}
+[[sequence.federate]]
+name = "pub2"
+[[sequence.federate]]
+name = "sub1"
+[[sequence.pair]]
+sender = "pub1"
+receiver = "sub1"
+[[sequence.pair]]
+sender = "pub2"
+receiver = "sub1"
+[[sequence.execution]]
+name = "e"
+[[sequence.execution.test]]
+clock = "estimate"
+entities = 10
+rate = 60.0
+payload = 512
+seconds = {{seconds}}
+samples = 2
+"""
+
+
+def own_clock(tmp_path, seconds: float, *wrong: str):
+    """A run whose first publisher reads a clock of its own."""
+    file, out = tmp_path / "t.tsf.toml", tmp_path / "out"
+    command = json.dumps(["env", *wrong, EC1FED])
+    file.write_text(TWO.format(command=command, seconds=seconds))
+    ec1("run", file, "--out", str(out), "--ec1fed", EC1FED, "--idle-wait-s", "0")
+    return out
+
+
+@NEEDED
+def test_a_publishers_clock_that_is_off_and_drifts_is_corrected_within_the_bound(tmp_path):
+    out = own_clock(tmp_path, 2, f"BENCH_CLOCK_OFFSET_NS={OFFSET_NS}", "BENCH_CLOCK_DRIFT_PPM=20")
+    found = rows(out)
+    assert len(found) == 4 and all(r["sent"] == r["received"] == "1200" for r in found)
+    for row in found:
+        assert row["clock"] == "estimate" and 0 < float(row["bound_ms"]) < 50
+        path = updates.path_of(out / "s" / "e", 1, int(row["sample"]), "sub1")
+        table = parquet.read_table(path)
+        mine = table["publisher"].to_numpy() == int(row["publisher"])
+        sent = table["sent_ns"].to_numpy()[mine].astype("i8")
+        latency = table["latency_ns"].to_numpy()[mine]
+        # What was taken out, and what the one clock of this machine would have said.
+        offset = updates.offsets(path)[int(row["publisher"])]
+        arrived = sent + latency - offset.at(sent + latency - offset.base)
+        right = (sent - OFFSET_NS) / (1 + DRIFT) if row["sender"] == "pub1" else sent
+        true = (arrived - right) / 1e6
+        for name, here in (("min_ms", true.min()), ("mean_ms", true.mean()),
+                           ("max_ms", true.max())):  # fmt: skip
+            assert abs(float(row[name]) - here) <= float(row["bound_ms"]) + 0.001, (name, row)
+        raw = np.abs((arrived - sent) / 1e6 - true)
+        assert (raw.min() > 1) == (row["sender"] == "pub1")
+        # Throughput is over the time that updates took, whatever the clocks say.
+        assert float(row["mbps"]) == pytest.approx(float(row["theory_mbps"]), rel=0.05)
+    page = (out / "report.html").read_text()
+    assert "hosts have clocks of their own" in page and "may be wrong by up to" in page
+    # A report from what is kept says the same.
+    ec1("report", out)
+    assert rows(out) == found
+
+
+@NEEDED
+def test_a_sample_with_too_few_echoes_has_no_latency_and_says_so(tmp_path):
+    found = rows(out := own_clock(tmp_path, 0.001))
+    assert {r["mean_ms"] for r in found} == {r["p50_ms"] for r in found} == {""}
+    assert all(r["clock"].startswith("not known: ") for r in found)
+    assert all(r["sent"] == r["received"] == "10" for r in found)
+    assert "No latency is told of" in (out / "report.html").read_text()
+
+
+@pytest.mark.long
+@NEEDED
+@pytest.mark.skipif(not possible() and os.environ.get("REQUIRE_ALL") != "1", reason=REASON)
+def test_phase_two_between_hosts_that_ssh_reaches(tmp_path, net):
+    hosts, out = tmp_path / "hosts.toml", tmp_path / "out"
+    hosts.write_text("".join(machine.table() for machine in net.machines))
+    ec1("phase2", out, "--sites", "hosts", "--hosts", str(hosts), "--topology", "1-1", "--only",
+        "40,41", "--adapters", "sockets,starling")  # fmt: skip
+    found = rows(out)
+    assert {r["sequence"] for r in found} == {"1-1.sockets.hosts", "1-1.starling.hosts"}
+    assert len(found) == 4 and {r["clock"] for r in found} == {"estimate"}
+    for row in found:
+        assert row["transport"] == "best_effort" or row["sent"] == row["received"] == "100"
+        # One kernel has one clock.
+        bound = float(row["bound_ms"])
+        assert 0 < bound < 50 and -bound < float(row["min_ms"])
+    page = (out / "report.html").read_text()
+    assert "1-1, hosts" in page and "hosts have clocks of their own" in page
+    assert "Sites are emulated" not in page
+    assert updates.offsets(updates.path_of(out / found[0]["sequence"] / "all", 1, 1, "sub1"))
+
+
+def test_a_topology_of_more_sites_than_hosts_is_refused():
+    given = [{"name": "x", "kind": "ssh", "address": "192.0.2.1"}]
+    assert 'name = "hosts-1"' in sites.hosts("hosts", 1, given)
+    with pytest.raises(BenchError, match="2 hosts are needed, and 1 are there") as told:
+        sites.hosts("hosts", 2, given)
+    assert told.value.code == "STL-SIT-003"
+
+
+@NEEDED
+def test_a_file_without_hosts_is_refused(tmp_path):
+    hosts = tmp_path / "hosts.toml"
+    hosts.write_text("host = 3\n")
+    said = ec1("phase2", tmp_path / "out", "--sites", "hosts", "--hosts", str(hosts), code=2)
+    assert "there are no [[host]] tables in" in said and "--hosts" in said
+
+
+def test_federates_of_tests_with_clocks_of_their_own_answer_echoes(tmp_path):
+    file = tmp_path / "t.tsf.toml"
+    file.write_text(TWO.format(command='["ec1fed"]', seconds=1.0))
+    (sequence,) = plan.load(file, STUDY, False).sequence
+    tests = sequence.execution[0].tests()
+    assert STUDY.arguments(tests) == ["--echo"] and '"echo": true' in tests[0].argument(1)
+    same = [test.model_copy(update={"clock": "same"}) for test in tests]
+    assert STUDY.arguments(same) == [] and '"echo": false' in same[0].argument(1)
