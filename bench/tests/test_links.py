@@ -3,12 +3,15 @@ that adds by itself."""
 
 import asyncio
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from runs import BMFED
 from test_network import possible
 
+from starling_bench.errors import BenchError
 from starling_bench.machines import identity, links, network
 from starling_bench.machines.hosts import Launcher
 
@@ -49,6 +52,68 @@ def faked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str) -> Path
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     return said
+
+
+# Says what came and how many more routers it would have passed, until it is told that this is all.
+HEARS = """
+import socket, struct
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 5000))
+mreq = struct.pack("4s4s", socket.inet_aton("239.1.1.1"), socket.inet_aton("{address}"))
+s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, mreq)
+s.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTTL, 1)
+print("ready", flush=True)
+while True:
+    data, more, *_ = s.recvmsg(100, 100)
+    print(data.decode(), struct.unpack("i", more[0][2])[0], flush=True)
+    if data == b"end":
+        break
+"""
+SAYS = """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 64)
+s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("{here}"))
+s.sendto(b"all", ("239.1.1.1", 5000))
+s.sendto(b"end", ("{there}", 5000))
+"""
+
+
+@pytest.mark.parametrize("rule", [{}, {"delay_ms": 5.0}], ids=["bridge", "emulator"])
+@pytest.mark.parametrize("routed", [False, True], ids=["switched", "routed"])
+def test_a_router_between_hosts_forwards_and_passes_no_multicast(tmp_path, rule, routed):
+    async def heard() -> list[str]:
+        launcher = Launcher("test")
+        hosts = [network.Host(name=name, routed=routed, **rule) for name in "ab"]
+        there = network.network(hosts, me, launcher, Path(BMFED), tmp_path / "link.log")
+        try:
+            async with there as places:
+                a, b = places["a"], places["b"]
+
+                def command(at: network.Place, code: str) -> list[str]:
+                    return ["ip", "netns", "exec", at.space.name, sys.executable, "-c", code]
+
+                hears = subprocess.Popen(command(b, HEARS.format(address=b.address)),
+                                         stdout=subprocess.PIPE, text=True)  # fmt: skip
+                assert hears.stdout.readline() == "ready\n"
+                says = SAYS.format(here=a.address, there=b.address)
+                subprocess.run(command(a, says), check=True)
+                return hears.communicate(timeout=60)[0].splitlines()
+        finally:
+            await launcher.end_all(hurry=True)
+
+    me = identity.Run()
+    try:
+        assert asyncio.run(heard()) == (["end 63"] if routed else ["all 64", "end 64"])
+    finally:
+        me.end()
+
+
+def test_hosts_behind_a_router_and_others_are_not_mixed(tmp_path):
+    hosts = [network.Host(name="a", routed=True), network.Host(name="b")]
+    with pytest.raises(BenchError, match="behind a router, and others are not") as told:
+        network.check(hosts, Path(BMFED))
+    assert told.value.code == "STL-NET-007" and "behind a router" in hosts[0].words()
 
 
 HOSTS = [

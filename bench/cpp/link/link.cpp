@@ -54,6 +54,7 @@ extern "C" void askStop(int) { stopAsked = 1; }
 
 struct Port {
     std::string space;
+    bool isolated = false;  // frames from it reach only those that are not, as at a bridge's port
     bench::LinkRule rule;
     bench::Fates fates;
     int tap = -1;
@@ -69,7 +70,7 @@ struct Port {
     }
 };
 
-// {"namespace":, "delay_ms":, "jitter_ms":, "loss":, "duplicate":, "reorder":, "rate_mbit":}
+// {"namespace":, "isolated":, "delay_ms":, "jitter_ms":, "loss":, "duplicate":, "reorder":, "rate_mbit":}
 Port parsePort(std::string const& text, std::uint64_t seed) {
     Json const said = Json::parse(text);
     bench::LinkRule rule;
@@ -78,7 +79,8 @@ Port parsePort(std::string const& text, std::uint64_t seed) {
     rule.loss = said.value("loss", 0.0);
     rule.duplicate = said.value("duplicate", 0.0);
     rule.reorder = said.value("reorder", 0.0);
-    Port port{said.value("namespace", ""), rule, bench::Fates(rule, seed), -1, {}};
+    Port port{said.value("namespace", ""), said.value("isolated", false), rule,
+              bench::Fates(rule, seed), -1, {}};
     double const rate = said.value("rate_mbit", 0.0);
     port.nsPerByte = rate > 0 ? 8000 / rate : 0;
     return port;
@@ -182,7 +184,8 @@ private:
             auto const known = places_.find(target);
             for (std::size_t p = 0; p < ports_.size(); ++p) {
                 bool const there = known == places_.end() ? p != one.from : p == known->second;
-                if (there) hold(p, one, now);
+                bool const apart = ports_[p].isolated && ports_[one.from].isolated;
+                if (there && !apart) hold(p, one, now);
             }
         }
     }

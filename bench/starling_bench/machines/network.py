@@ -3,8 +3,9 @@
 Of these each has an interface "eth0" and an address of its own; a switch joins them: a bridge with
 veth pairs, or, where links delay, lose, double or reorder and the kernel has no netem, a user-space
 switch with TAP devices (bench-link): `links` chooses, and measures what that adds by itself. A rate
-is kept by a token bucket at the host's interface. What passes a host's interface may be captured
-(bench-capture, capture.py). All of it ends with the federation execution.
+is kept by a token bucket at the host's interface. Hosts that are `routed` are kept apart by the
+switch, and a namespace of its own forwards what they send to each other. What passes a host's
+interface may be captured (bench-capture, capture.py). All of it ends with the federation execution.
 """
 
 import asyncio
@@ -36,6 +37,12 @@ LOCAL = ("localhost", "127.0.0.1")
 LINK_PROGRAM = "bench-link"
 CAPTURE_PROGRAM = "bench-capture"
 _READY_S = 10.0
+_ROUTER = ".router"
+# It tells nobody that the other is beside it: that is not to be used.
+_FORWARDS = (
+    "cd /proc/sys/net/ipv4; echo 1 > ip_forward; "
+    "echo 0 > conf/all/send_redirects; echo 0 > conf/eth0/send_redirects"
+)
 _NO_IPV6 = "cd /proc/sys/net/ipv6/conf/default 2>&- && echo 1 > disable_ipv6 || true"
 
 
@@ -69,6 +76,8 @@ class Host(Strict):
     # Whether what passes its interface is written to NAME.1.pcap, where its federates write.
     capture: bool = False
     mtu: Annotated[int, Field(ge=576, le=9216)] | None = None  # of its link; 1500
+    # Whether hosts are networks of their own with a router between them, which passes no multicast.
+    routed: bool = False
     # What hosts reach each other through, over their links.
     tunnel: Literal["gre", "vxlan", "wireguard", "wireguard-vxlan"] | None = None
 
@@ -88,6 +97,7 @@ class Host(Strict):
             if share := getattr(self, name):
                 said.append(f"{name} {share:.3g}")
         said += [f"MTU {self.mtu}"] if self.mtu else []
+        said += ["behind a router"] if self.routed else []
         said += [tunnels.words(self.tunnel)] if self.tunnel else []
         return ", ".join(said)
 
@@ -110,7 +120,7 @@ def placed(federate: Federate, layout: Layout | None) -> Federate:
 _SSH = ("address", "port", "user", "key", "known_hosts", "directory")
 _LINK = (
     "rate_mbit", "delay_ms", "jitter_ms", "loss", "duplicate", "reorder", "seed", "capture", "mtu",
-    "tunnel",
+    "tunnel", "routed",
 )  # fmt: skip
 
 
@@ -191,6 +201,11 @@ def check(used: list[Host], program: Path) -> None:
             "STL-NET-006", "hosts of one sequence have different tunnels",
             ", ".join(host.name for host in used), "give all the same 'tunnel', or none", USAGE,
         )  # fmt: skip
+    if len({host.routed for host in used}) > 1:
+        raise BenchError(
+            "STL-NET-007", "some hosts of one sequence are behind a router, and others are not",
+            ", ".join(host.name for host in used), "give all the same 'routed'", USAGE,
+        )  # fmt: skip
     if not shutil.which("ip"):
         raise BenchError("STL-NET-002", "there is no program 'ip'", "", "install iproute2", USAGE)
     needed = {
@@ -260,21 +275,24 @@ async def _build(
     check(hosts, program)
     prefix = run.temporary.name
     switch = f"{prefix}-switch"
-    for space in (switch, *(f"{prefix}-{host.name}" for host in hosts)):
+    # The router is one host more, whose link is as good as it gets.
+    routed = hosts[0].routed
+    every = [*hosts, *([Host(name=_ROUTER, mtu=_mtu(hosts))] if routed else [])]
+    for space in (switch, *(f"{prefix}-{host.name}" for host in every)):
         spaces.append(space)
         await _tool("ip", "netns", "add", space)
     if by is None:
         by, _ = await links.carrier(switch, [host.rule for host in hosts], _tool)
     emulated = by == links.EMULATOR
     if emulated:
-        await _emulate(hosts, launcher, program, log, spaces[1:])
+        await _emulate(every, launcher, program, log, spaces[1:])
     else:
         # The bridge says nothing of its own to the hosts.
         await _tool("ip", "netns", "exec", switch, "sh", "-c", _NO_IPV6)
         await _tool("ip", "-n", switch, "link", "add", "br0", "type", "bridge")
         await _tool("ip", "-n", switch, "link", "set", "br0", "up")
-    numbers = range(1, len(hosts) + 1)
-    for number, host, space in zip(numbers, hosts, spaces[1:], strict=True):
+    numbers = range(1, len(every) + 1)
+    for number, host, space in zip(numbers, every, spaces[1:], strict=True):
         port = f"p{number}"
         if not emulated:
             await _tool(
@@ -284,7 +302,9 @@ async def _build(
             await _tool("ip", "-n", switch, "link", "set", port, "master", "br0", "up")
             if host.mtu:
                 await _tool("ip", "-n", switch, "link", "set", port, "mtu", str(host.mtu))
-        for command in _interface(number, numbers, host.mtu):
+            if host.routed:
+                await _tool("bridge", "-n", switch, "link", "set", "dev", port, "isolated", "on")
+        for command in _interface(number, numbers, host.mtu, routed):
             await _tool("ip", "-n", space, *command)
         if by == links.NETEM:
             rate = _bucket(host.rate_mbit) if host.rate_mbit else []
@@ -296,16 +316,19 @@ async def _build(
                 await hold(switch, host.rate_mbit, device=port)
         if host.capture:
             await _capture(host, launcher, program, log.parent, SPACES / space)
-    addresses = [_address(number) for number in numbers]
+    if routed:
+        await _tool("ip", "netns", "exec", spaces[-1], "sh", "-c", _FORWARDS)
+    addresses = [_address(number) for number in numbers[: len(hosts)]]
+    there = spaces[1 : 1 + len(hosts)]
     if (kind := hosts[0].tunnel) is not None:
         sites = [
             tunnels.Site(space, address, host.mtu or 1500)
-            for space, address, host in zip(spaces[1:], addresses, hosts, strict=True)
+            for space, address, host in zip(there, addresses, hosts, strict=True)
         ]
         addresses = await tunnels.build(kind, sites, _tool, launcher, program, log.parent)
     return {
         host.name: Place(SPACES / space, address)
-        for host, space, address in zip(hosts, spaces[1:], addresses, strict=True)
+        for host, space, address in zip(hosts, there, addresses, strict=True)
     }
 
 
@@ -328,20 +351,32 @@ def _hardware(number: int) -> str:
     return f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}"
 
 
-def _interface(number: int, numbers: range, mtu: int | None) -> Iterator[list[str]]:
-    """Nothing but what federates send passes the links: who is where is known beforehand."""
+def _mtu(hosts: list[Host]) -> int | None:
+    """The largest of their links, that the router's takes what any of them sends."""
+    return max((host.mtu for host in hosts if host.mtu), default=None)
+
+
+def _interface(number: int, numbers: range, mtu: int | None, routed: bool) -> Iterator[list[str]]:
+    """Nothing but what federates send passes the links: who is where is known beforehand. Where
+    they are `routed` the last is the router."""
     yield ["link", "set", "lo", "up"]
     yield ["link", "set", "eth0", "address", _hardware(number), "addrgenmode", "none"]
     if mtu:
         yield ["link", "set", "eth0", "mtu", str(mtu)]
-    yield ["addr", "add", f"{_address(number)}/16", "dev", "eth0"]
+    # A network of its own has one host, and beside it the router only.
+    alone = routed and number != numbers[-1]
+    yield ["addr", "add", f"{_address(number)}/{32 if alone else 16}", "dev", "eth0"]
     yield ["link", "set", "eth0", "up"]
-    for other in numbers:
+    for other in numbers[-1:] if alone else numbers:
         if other != number:
             yield [
                 "neigh", "add", _address(other), "lladdr", _hardware(other), "dev", "eth0",
                 "nud", "permanent",
             ]  # fmt: skip
+    if alone:
+        router = _address(numbers[-1])
+        yield ["route", "add", router, "dev", "eth0"]
+        yield ["route", "add", "default", "via", router]
 
 
 async def _emulate(
@@ -350,7 +385,8 @@ async def _emulate(
     command = [str(program.with_name(LINK_PROGRAM)), "--seed", str(hosts[0].seed)]
     for host, space in zip(hosts, spaces, strict=True):
         rate = {"rate_mbit": host.rate_mbit} if host.rate_mbit else {}
-        port = {"namespace": str(SPACES / space), **host.rule, **rate}
+        apart = {"isolated": True} if host.routed else {}
+        port = {"namespace": str(SPACES / space), **apart, **host.rule, **rate}
         command += ["--port", json.dumps(port)]
     link = await launcher.start(LINK, command, log, dict(os.environ), log.parent)
     await _ready(link, "is /dev/net/tun there?")
