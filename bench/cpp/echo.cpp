@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <stdexcept>
@@ -36,8 +37,11 @@ int open() {
     return made;
 }
 
-// The first address of this host that others can reach.
+// An address of this host that others can reach.
 std::string ownAddressHere() {
+    char const* const said = std::getenv("BENCH_ADDRESS");
+    in_addr own;
+    if (said != nullptr && ::inet_pton(AF_INET, said, &own) == 1) return said;
     ifaddrs* all = nullptr;
     std::string found = "127.0.0.1";
     if (::getifaddrs(&all) != 0) return found;
@@ -107,16 +111,20 @@ void Echo::ping(std::vector<std::pair<std::uint32_t, std::string>> const& partne
         auto const colon = partner.second.rfind(':');
         sockaddr_in at{};
         at.sin_family = AF_INET;
-        if (colon == std::string::npos ||
+        unsigned long const port =
+            colon == std::string::npos
+                ? 0
+                : std::strtoul(partner.second.c_str() + colon + 1, nullptr, 10);
+        if (port == 0 || port > 65535 ||
             ::inet_pton(AF_INET, partner.second.substr(0, colon).c_str(), &at.sin_addr) != 1) {
             throw std::runtime_error("'" + partner.second + "' is no address of an echo");
         }
-        at.sin_port =
-            htons(static_cast<std::uint16_t>(std::stoul(partner.second.substr(colon + 1))));
+        at.sin_port = htons(static_cast<std::uint16_t>(port));
         to_.push_back(at);
         numbers_.push_back(partner.first);
     }
     out_.assign(std::min(std::max(size, sizeof(Stamps)), kDatagramMax), 0x5a);
+    came_ = 0;
     if (to_.empty() || hz <= 0) return;
     pinging_ = true;
     sending_ = std::thread([this, hz] { send(hz); });
@@ -166,6 +174,7 @@ void Echo::receive(bool keep, int wait) {
         if (!keep || stamps.key != key() || found_.size() >= kKeptMax) continue;
         found_.push_back(Ping{stamps.to, static_cast<std::uint32_t>(out_.size()), stamps.sent,
                               stamps.there, stamps.back, came});
+        ++came_;
     }
 }
 

@@ -31,13 +31,16 @@ public:
     Echo(Echo const&) = delete;
     Echo& operator=(Echo const&) = delete;
 
-    // Where it is reached, "ADDRESS:PORT": of this host's network, or 127.0.0.1 if it has none.
+    // Where it is reached, "ADDRESS:PORT": as BENCH_ADDRESS in the environment says, else at the first
+    // network of this host, or 127.0.0.1 if it has none.
     std::string const& address() const { return address_; }
 
     // Pings partners in turn, so many times a second altogether; what comes back is kept.
     // `size`: of a datagram; more than a datagram holds is cut to that.
     void ping(std::vector<std::pair<std::uint32_t, std::string>> const& partners, std::size_t size,
               double hz);
+    // How many have come back since then.
+    std::size_t came() const { return came_; }
     // Ends that; what came back. What was lost is not among it.
     std::vector<Ping> stop();
 
@@ -50,6 +53,7 @@ private:
     std::string address_;
     int server_ = -1, client_ = -1;
     std::atomic<bool> quit_{false}, pinging_{false};
+    std::atomic<std::size_t> came_{0};
     std::vector<sockaddr_in> to_;
     std::vector<std::uint32_t> numbers_;
     std::vector<unsigned char> out_;

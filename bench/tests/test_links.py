@@ -61,7 +61,7 @@ s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(("", 5000))
 mreq = struct.pack("4s4s", socket.inet_aton("239.1.1.1"), socket.inet_aton("{address}"))
 s.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, mreq)
-s.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTTL, 1)
+s.setsockopt(socket.IPPROTO_IP, 12, 1)  # IP_RECVTTL
 print("ready", flush=True)
 while True:
     data, more, *_ = s.recvmsg(100, 100)

@@ -61,34 +61,55 @@ def test_what_clocks_differ_by_is_taken_from_latencies(tmp_path):
         there = pings["sent"][mine].astype("i8") + 30_000
         pings["there"][mine] = pings["back"][mine] = there + np.rint(of(there)).astype("i8")
     (tmp_path / "pings_test1_1_sub1.raw").write_bytes(pings.tobytes())
-    offsets = updates.offsets(path)
-    updates.pack(path, offsets)
+    updates.pack(path, compared=True)
+    # What is known of clocks stands in the table itself.
+    (tmp_path / "pings_test1_1_sub1.raw").unlink()
     for publisher in ahead:
-        bound = updates.bound_ms(path, publisher, offsets[publisher])
+        said, moments = updates.clock(path, publisher), updates.moments(path, publisher)
         mine = true[found["publisher"] == publisher] / 1e6
-        moments = updates.moments(path, publisher)
-        assert 0.02 < bound < 0.05
-        assert abs(moments["mean_ms"] - mine.mean()) <= bound
-        assert abs(moments["min_ms"] - mine.min()) <= bound
-        assert abs(moments["max_ms"] - mine.max()) <= bound
+        assert said["clock"] == "estimate" and 0.02 < said["bound_ms"] < 0.05
+        assert abs(moments["mean_ms"] - mine.mean()) <= said["bound_ms"]
+        assert abs(moments["min_ms"] - mine.min()) <= said["bound_ms"]
+        assert abs(moments["max_ms"] - mine.max()) <= said["bound_ms"]
         assert moments["sd_ms"] == pytest.approx(mine.std(ddof=1), rel=1e-3)
-    assert set(offsets) == {0, 1}
     table = parquet.read_table(path)
     untouched = table["latency_ns"].to_numpy()[found["publisher"] == 2]
     assert (untouched == true[found["publisher"] == 2]).all()
-    # Told again from what is kept.
-    assert updates.offsets(path) == offsets
-    assert updates.offsets(updates.path_of(tmp_path, 1, 2, "sub1")) == {}
+    assert updates.clock(path, 2) == {"clock": "not known: no echo came back"}
+    assert updates.clock(tmp_path / "none.parquet", 0)["clock"].startswith("not known")
 
 
 def test_echoes_that_agree_with_no_clock_are_no_offset(tmp_path):
     path = updates.path_of(tmp_path, 1, 1, "sub1")
+    path.with_suffix(".raw").write_bytes(made(100).tobytes())
     pings = np.zeros(20, dtype=samples.PING)
     pings["sent"] = 10**15 + np.arange(20) * 10**7
     pings["there"] = pings["back"] = pings["sent"] + 30_000 + (np.arange(20) > 10) * 10**8
     pings["came"] = pings["sent"] + 60_000
-    (tmp_path / "pings_test1_1_sub1.raw").write_bytes(pings.tobytes())
-    assert isinstance(updates.offsets(path)[0], clocks.NoEstimate)
+    (tmp_path / "pings_test1_1_sub1.raw").write_bytes(pings.tobytes() + b"half")
+    updates.pack(path, compared=True)
+    said = updates.clock(path, 0)
+    assert said["clock"].startswith("not known: ") and "bound_ms" not in said
+
+
+def test_an_update_was_on_its_way_with_the_clocks_of_when_it_was_sent():
+    """A drift of 1 in 10,000 over ways of 2 s."""
+    sent = np.arange(10**9, 10 * 10**9, 10**8)
+    ahead = lambda t: 10**6 + t // 10_000  # noqa: E731
+    echoes = np.arange(0, 14 * 10**9, 10**8)
+    there = echoes + 1000 + ahead(echoes + 1000)
+    offset = clocks.estimate(echoes, there, there, echoes + 2000)
+    arrived = sent + 2 * 10**9
+    ways, bound = offset.ways_ns(arrived, arrived - (sent + ahead(sent)))
+    assert np.abs(ways - 2 * 10**9).max() <= bound + 2 < 10**6
+
+
+def test_of_what_did_not_come_there_is_no_spread(tmp_path):
+    path = updates.path_of(tmp_path, 1, 1, "sub1")
+    path.with_suffix(".raw").write_bytes(made(2).tobytes())
+    updates.pack(path)
+    found = {p: updates.moments(path, p)["sd_ms"] for p in (0, 1, 2)}
+    assert found == {0: 0.0, 1: 0.0, 2: None}
 
 
 def test_percentiles_are_those_of_the_publishers_first_arrivals(tmp_path):

@@ -35,6 +35,8 @@ from . import asked
 from .follow import Master, Progress, There, end, follow, until_ready
 from .pipe import ControlPipe
 
+ADDRESS = "BENCH_ADDRESS"  # in a federate's environment: of its host, as a number
+
 
 def _classes(element: ElementTree.Element, above: str) -> Iterator[str]:
     """Full names of the classes of a FOM module, without the root's."""
@@ -461,15 +463,16 @@ class Conductor:
     ) -> Running:  # fmt: skip
         """Starts a process on the host that it belongs to."""
         place, log = places.get(host, network.HERE), begun.logs / f"{name}.log"
+        env = prepared.env | {ADDRESS: place.reached} if place.reached else prepared.env
         cpus = self._cpus_of(begun.sequence, host, cpus)
         if site := place.site:
             return await begun.launcher.start_away(
-                site.keeper, name, command, log, prepared.env, site.out, cpus
+                site.keeper, name, command, log, env, site.out, cpus
             )
         own = begun.sequence.directory
         work = (self.base / own).resolve() if own else begun.logs
         return await begun.launcher.start(
-            name, command, log, prepared.env, work, cpus=cpus, space=place.space
+            name, command, log, env, work, cpus=cpus, space=place.space
         )
 
 

@@ -85,7 +85,7 @@ def _between(every: Sets, margin: float, of: int) -> list[tuple[str, Finding]]:
         differing = [n for n in range(3) if a[n] != b[n]]
         where = ", ".join(x for n, x in enumerate(a) if n not in differing)
         if differing == [1]:
-            for key, what in (("sure_p50_ms", "median latency"), ("sd_ms", "jitter"),
+            for key, what in (("sure_p50_ms", "median latency"), ("sure_sd_ms", "jitter"),
                               ("of_theory", "throughput")):  # fmt: skip
                 f = findings.compared(what, a[1], b[1], values(mine, key), values(others, key), of)
                 said.append((where, f))

@@ -2,16 +2,14 @@
 are entities, rate, payload, transport, seconds, updates, conflate, lag_s, topology.
 """
 
-from pathlib import Path
-
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from ..errors import BenchError
 from ..kept.store import Store
+from ..reports.cells import ms
 from ..study import COUNT_MAX, Columns
-from ..times import clocks
 from . import updates
 
 _TEXTS = ("sequence", "execution", "topology", "transport", "sender", "receiver", "scheduling",
@@ -104,25 +102,15 @@ def figures(store: Store, found: dict) -> dict:
     directory = store.directory / found["sequence"] / found["execution"]
     path = updates.path_of(directory, found["test"], found["sample"], found["receiver"])
     setting = store.record(found["sequence"], found["execution"])["tests"][str(found["test"])]
+    of, compared = found["publisher"], setting.get("clock", "same") != "same"
+    updates.pack(path, compared)
     gap_s = 1 / (found["rate"] * found["entities"])
-    if setting.get("clock", "same") == "same":
-        updates.pack(path)
-        more = {"clock": "same", "bound_ms": 0.0}
-    else:
-        more = _compared(path, found["publisher"])
-    more |= {"together": updates.together(path, found["publisher"], gap_s)}
-    return updates.figures(path, found["publisher"]) | more
-
-
-def _compared(path: Path, publisher: int) -> dict:
-    """Times of a publisher whose clock is not the subscriber's."""
-    offsets = updates.offsets(path)
-    updates.pack(path, offsets)
-    offset = offsets.get(publisher, clocks.NoEstimate("no echo came back"))
-    if isinstance(offset, clocks.NoEstimate):
-        return dict.fromkeys((*_TIMES, "bound_ms")) | {"clock": f"not known: {offset}"}
-    bound = updates.bound_ms(path, publisher, offset)
-    return updates.moments(path, publisher) | {"clock": "estimate", "bound_ms": bound}
+    made = updates.figures(path, of) | {"together": updates.together(path, of, gap_s)}
+    if not compared:
+        return made | {"clock": "same", "bound_ms": 0.0}
+    # The subscriber itself could tell no latency.
+    made |= {"bound_ms": None} | updates.clock(path, of) | updates.moments(path, of)
+    return made if made["clock"] == "estimate" else made | dict.fromkeys(_TIMES)
 
 
 def summarize(of: list[dict]) -> dict:
@@ -158,10 +146,11 @@ def show(console: Console, summaries: list[dict]) -> None:
         theory = sum(s["theory_mbps"] or 0 for s in found)
         mbps = sum(s["mbps"] or 0 for s in found)
         means = sorted(s["mean_ms"] for s in found if s["mean_ms"] is not None)
+        bound = max(s["bound_ms"] for s in found)
         table.add_row(
             sequence, transport.replace("_", " "), str(len(found)), f"{sent:,}",
             f"{received:,}", f"{received / sent:.3%}" if sent else "-",
             f"{mbps / theory:.1%}" if theory else "-",
-            f"{means[len(means) // 2]:.3f} ms" if means else "-",
+            f"{ms(means[len(means) // 2], bound)} ms" if means else "-",
         )  # fmt: skip
     console.print(table)

@@ -12,14 +12,13 @@ from ..machines import sites
 from ..machines.sites import OWN, PROFILES
 from ..reports.cells import ms
 from ..reports.parts import text_table
+from ..times import clocks
 
 # What plain sockets and a CPU must leave for a configuration to say anything of middleware.
 THEORY_MIN, BUSY_MAX = 0.98, 0.95
 SOCKETS = "sockets"  # the carrier that is the limit beside others
 _MARKS = {"limited": "limited by the machine", "beyond": "beyond the link",
           "unheld": "its rate was not held"}  # fmt: skip
-# A latency of which hosts' clocks leave more open than this share is in no finding.
-OPEN_MAX = 0.2
 HELD = 0.999  # who sends less of what was planned does not hold its rate
 _BETWEEN = "between adapters, through a gateway"
 _SAME = ("configuration", "entities", "rate", "payload", "transport", "theory_mbps", "conflate",
@@ -103,9 +102,12 @@ def points(summaries: list[dict], marks: Sequence[Mark] = ()) -> list[dict]:
         one["way"] = flows[0]["way"]
         # Earlier versions knew one clock only.
         one["bound_ms"] = max(f.get("bound_ms") or 0 for f in flows)
-        sure = one["bound_ms"] <= OPEN_MAX * (one["p50_ms"] or 0)
-        one["sure_p50_ms"] = one["p50_ms"] if sure else None
         one["clocks"] = sorted({f.get("clock") or "same" for f in flows})
+        # What clocks leave open is in no finding: it has the same sign in all configurations. They
+        # may also drift by it within a sample, which is called jitter then.
+        for name in ("p50_ms", "sd_ms"):
+            open_ = any(clocks.doubt(c, one["bound_ms"], one[name]) for c in one["clocks"])
+            one[f"sure_{name}"] = None if open_ else one[name]
         # Plain sockets have nothing to switch.
         rti = flows[0]["adapter"] in ("starling", "generic")
         one["bundling"] = rti and bool(flows[0]["setting"].get("bundling"))

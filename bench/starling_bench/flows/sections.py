@@ -13,7 +13,8 @@ from ..machines.sites import HOSTS, LOCAL, OWN, PROFILES, mtu
 from ..reports.cells import ms
 from ..reports.drawing import Page, legend, plots, plt, style
 from ..reports.parts import text_table
-from .points import OPEN_MAX, Mark, place
+from ..times.clocks import OPEN_MAX
+from .points import Mark, place
 
 _HEADERS = 28  # of IPv4 and UDP
 _AGE = "STARLING_BUNDLE_AGE_US"
@@ -128,28 +129,33 @@ def notices(found: list[dict], summaries: list[dict], marks: Sequence[Mark]) -> 
     """What a reader must know before any figure; first what the study marks."""
     said = [f"{mark.notice}: {where}." for mark in marks if (where := mark.of(found))]
     marked = [f'<p class="note">{escape(what)}</p>' for what in said]
-    return [*marked, *unheld(found), *alone(found), *compared(found), *emulated(summaries)]
+    return [*marked, *unheld(found), *alone(found), *compared(found, summaries),
+            *emulated(summaries)]  # fmt: skip
 
 
-def compared(found: list[dict]) -> list[str]:
+def compared(found: list[dict], summaries: list[dict]) -> list[str]:
     """How well hosts' clocks are known beside each other, where they have clocks of their own."""
-    if not (other := [p for p in found if p["clocks"] != ["same"]]):
+    other = [s for s in summaries if (s.get("clock") or "same") != "same"]
+    if not other:
         return []
-    most, left = max(p["bound_ms"] for p in other), sum(p["sure_p50_ms"] is None for p in other)
-    what = (
-        f"In {len(other)} of {len(found)} configurations hosts have clocks of their own, which "
-        f"echoes during each sample compare: their latencies may be wrong by up to {most:.2g} ms, "
-        f"and no digit below that is printed. {left} of which that leaves more than "
-        f"{OPEN_MAX:.0%} open are in no finding of latency."
-    )
-    lacking = [
-        f"{p['topology']} {p['carrier']}, {p['profile']}, {p['configuration']}: {clock}"
-        for p in other for clock in p["clocks"] if clock.startswith("not known")
-    ]  # fmt: skip
+    said = [
+        f"In {len(other)} of {len(summaries)} flows hosts have clocks of their own, which echoes "
+        "during each sample compare."
+    ]
+    if known := [s["bound_ms"] for s in other if s["bound_ms"]]:
+        left = sum(p["p50_ms"] is not None and p["sure_p50_ms"] is None for p in found)
+        said.append(
+            f"Latencies may be wrong by up to {max(known):.2g} ms, and no digit below that is "
+            f"printed; {left} configurations of which that leaves more than {OPEN_MAX:.0%} open "
+            "are in no finding of latency, nor is jitter so."
+        )
+    lacking = [f"{s['sequence']}, {s['sender']} to {s['receiver']}, test {s['test']}: {s['clock']}"
+               for s in other if s["clock"].startswith("not known")]  # fmt: skip
     if lacking:
         more = f" and {len(lacking) - _NAMED_MAX} more" if len(lacking) > _NAMED_MAX else ""
-        what += f" No latency is told of {'; '.join(lacking[:_NAMED_MAX])}{more}."
-    return [f'<p class="note">{escape(what)}</p>']
+        named = "; ".join(lacking[:_NAMED_MAX])
+        said.append(f"Of some flows no latency is told: {named}{more}.")
+    return [f'<p class="note">{escape(" ".join(said))}</p>']
 
 
 def alone(found: list[dict]) -> list[str]:

@@ -8,7 +8,8 @@ has latencies from which what the clocks differ by is taken.
 """
 
 import contextlib
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -24,6 +25,8 @@ RAW = np.dtype([("sent_ns", "<u8"), ("latency_ns", "<i8"), ("sequence", "<u4"), 
                 ("publisher", "u1"), ("first", "u1")])  # fmt: skip
 # So many are in memory at a time.
 CHUNK = 1 << 20
+_PING = samples.PING.itemsize
+_CLOCKS = "clocks"  # the key under which a table says what is known of its publishers'
 SHARES = {"p50_ms": 0.5, "p90_ms": 0.9, "p99_ms": 0.99, "p999_ms": 0.999}
 # Of more than so many the latencies are counted in classes, each wider by this factor than its
 # lower end.
@@ -48,13 +51,14 @@ def schema():
 
 
 @contextlib.contextmanager
-def writing(path: Path):
-    """Hands out what writes arrays of RAW to a file that is there only when it is whole."""
+def writing(path: Path, about: dict[str, str] = MappingProxyType({})):
+    """Hands out what writes arrays of RAW to a file that is there only when it is whole; `about`
+    stands in it, too."""
     import pyarrow
     import pyarrow.parquet as parquet
 
     fresh = path.with_suffix(".tmp")
-    columns = schema()
+    columns = schema().with_metadata(dict(about))
     packed = ["sent_ns", "latency_ns", "sequence"]
     with parquet.ParquetWriter(
         fresh, columns, compression="zstd", use_dictionary=["publisher", "entity"],
@@ -70,22 +74,15 @@ def writing(path: Path):
     fresh.replace(path)
 
 
-Offsets = Mapping[int, "clocks.Offset | clocks.NoEstimate"]  # by publisher
-
-
-def offsets(path: Path) -> Offsets:
-    """What the clock of each publisher of a file of updates that was pinged says beside the
+def offsets(path: Path) -> dict[int, clocks.Offset | clocks.NoEstimate]:
+    """By publisher of a file of updates that was pinged: what its clock says beside the
     subscriber's, or why that is not known."""
     pings = path.with_name(path.name.replace("flow_", "pings_", 1)).with_suffix(".raw")
     try:
-        return _offsets(pings, pings.stat().st_mtime_ns) if pings.exists() else {}
+        told = pings.read_bytes() if pings.exists() else b""
     except OSError as e:
         raise cannot("read echoes", e, pings) from None
-
-
-@lru_cache(maxsize=64)
-def _offsets(path: Path, stamp: int) -> Offsets:
-    every = np.fromfile(path, dtype=samples.PING)
+    every = np.frombuffer(told[: len(told) // _PING * _PING], dtype=samples.PING)
     found: dict[int, clocks.Offset | clocks.NoEstimate] = {}
     for publisher in np.unique(every["to"]).tolist():
         mine = every[every["to"] == publisher]
@@ -97,31 +94,69 @@ def _offsets(path: Path, stamp: int) -> Offsets:
     return found
 
 
-def _correct(found: np.ndarray, offsets: Offsets) -> None:
-    """Takes out of latencies what the clocks of their publishers differ by."""
-    for publisher, offset in offsets.items():
-        if isinstance(offset, clocks.Offset):
-            mine = found["publisher"] == publisher
-            arrived = found["sent_ns"][mine].astype("i8") + found["latency_ns"][mine]
-            found["latency_ns"][mine] += offset.at(arrived)
+def _of(found: np.ndarray, publisher: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which of these are a publisher's, and when they arrived by the subscriber's clock."""
+    mine = found["publisher"] == publisher
+    return mine, found["sent_ns"][mine].astype("i8") + found["latency_ns"][mine]
 
 
-def pack(path: Path, offsets: Offsets = MappingProxyType({})) -> None:
+def _compared(path: Path, raw: Iterable[np.ndarray]) -> tuple[dict, dict[int, clocks.Offset]]:
+    """What is known of the clocks of a file's publishers (`clock`), and their offsets."""
+    found = offsets(path)
+    known = {p: offset for p, offset in found.items() if isinstance(offset, clocks.Offset)}
+    bounds = dict.fromkeys(known, 0.0)
+    for part in raw:
+        for publisher, offset in known.items():
+            mine, arrived = _of(part, publisher)
+            _, bound_ns = offset.ways_ns(arrived, part["latency_ns"][mine])
+            bounds[publisher] = max(bounds[publisher], bound_ns)
+    said = {p: {"clock": "estimate", "bound_ms": bound / 1e6} for p, bound in bounds.items()}
+    said |= {p: {"clock": f"not known: {why}"} for p, why in found.items() if p not in known}
+    return said, known
+
+
+def pack(path: Path, compared: bool = False) -> None:
     """What was logged becomes a table; the log is gone then. Half a record that a killed
-    subscriber left is cut off."""
+    subscriber left is cut off. `compared`: publishers have clocks of their own, and what these
+    differ by is taken from latencies; what is known of them stands in the table, too."""
     raw = path.with_suffix(".raw")
     if not raw.exists():
         return
     try:
-        count = raw.stat().st_size // RAW.itemsize
-        with writing(path) as put, raw.open("rb") as file:
-            for begin in range(0, count, CHUNK):
-                found = np.fromfile(file, dtype=RAW, count=min(CHUNK, count - begin))
-                _correct(found, offsets)
+        said, known = _compared(path, _parts(raw)) if compared else ({}, {})
+        about = {_CLOCKS: json.dumps(said)} if compared else {}
+        with writing(path, about) as put:
+            for found in _parts(raw):
+                for publisher, offset in known.items():
+                    mine, arrived = _of(found, publisher)
+                    ways, _ = offset.ways_ns(arrived, found["latency_ns"][mine])
+                    found["latency_ns"][mine] = ways
                 put(found)
         raw.unlink()
     except OSError as e:
         raise cannot("write results", e, path) from None
+
+
+def _parts(raw: Path) -> Iterator[np.ndarray]:
+    """What was logged, so much at a time."""
+    count = raw.stat().st_size // RAW.itemsize
+    with raw.open("rb") as file:
+        for begin in range(0, count, CHUNK):
+            yield np.fromfile(file, dtype=RAW, count=min(CHUNK, count - begin))
+
+
+def clock(path: Path, publisher: int) -> dict:
+    """What is known of a publisher's clock: `clock` is "same", "estimate" with a bound_ms, or says
+    why its latencies tell nothing."""
+    import pyarrow.parquet as parquet
+
+    if not path.exists():
+        return {"clock": "not known: no updates are kept"}
+    with _reading(path):
+        told = (parquet.read_schema(path).metadata or {}).get(_CLOCKS.encode())
+    if told is None:
+        return {"clock": "same", "bound_ms": 0.0}
+    return json.loads(told).get(str(publisher), {"clock": "not known: no echo came back"})
 
 
 def least(share: float) -> int:
@@ -178,28 +213,13 @@ def moments(path: Path, publisher: int) -> dict[str, float | None]:
     if not path.exists():
         return dict.fromkeys(("mean_ms", "sd_ms", "min_ms", "max_ms"))
     at = polars.col("latency_ns") / 1e6
-    asked = [at.mean().alias("mean_ms"), at.std().fill_null(0.0).alias("sd_ms"),
+    spread = polars.when(polars.len() == 1).then(0.0).otherwise(at.std())
+    asked = [at.mean().alias("mean_ms"), spread.alias("sd_ms"),
              at.min().alias("min_ms"), at.max().alias("max_ms")]  # fmt: skip
     mine = (polars.col("publisher") == publisher) & polars.col("first")
     with _reading(path):
         scan = polars.scan_parquet(path).filter(mine).select(asked)
         return scan.collect(engine="streaming").row(0, named=True)
-
-
-def bound_ms(path: Path, publisher: int, offset: clocks.Offset) -> float:
-    """By how much a publisher's latencies may be wrong, at most."""
-    import polars
-
-    if not path.exists():
-        return offset.bound_ns() / 1e6
-    came = polars.col("sent_ns").cast(polars.Int64) + polars.col("latency_ns")
-    asked = [came.min().alias("first"), came.max().alias("last")]
-    with _reading(path):
-        scan = polars.scan_parquet(path).filter(polars.col("publisher") == publisher)
-        ends = scan.select(asked).collect(engine="streaming").row(0)
-    # Between the echoes it is largest at the ends of their windows, beyond them at the last update.
-    beyond = [end - offset.base for end in ends if end is not None]
-    return max(offset.bound_ns(), offset.bound_ns(np.array(beyond, dtype="i8"))) / 1e6
 
 
 def together(path: Path, publisher: int, gap_s: float) -> float | None:

@@ -168,6 +168,11 @@ class Place:
     address: str = ""
     site: "Site | None" = None
 
+    @property
+    def reached(self) -> str:
+        """The address as a number, which `address` need not be."""
+        return self.site.number if self.site else self.address
+
 
 HERE = Place()
 

@@ -66,8 +66,8 @@ def hosts(profile: str, count: int, given: Sequence[dict] = ()) -> str:
         do = "give --hosts a file with a [[host]] for each site, or take a smaller topology"
         raise BenchError("STL-SIT-003", what, "--hosts", do, USAGE)
     tables = [one | {"name": host(profile, n)} for n, one in enumerate(made, 1)]
-    lines = ["".join(f"{k} = {json.dumps(v)}\n" for k, v in fields.items()) for fields in tables]
-    return "".join(f"[[host]]\n{fields}\n" for fields in lines)
+    line = lambda item: f"{item[0]} = {json.dumps(item[1], default=str)}\n"  # noqa: E731
+    return "".join(f"[[host]]\n{''.join(map(line, one.items()))}\n" for one in tables)
 
 
 def host(profile: str, number: int) -> str:

@@ -57,6 +57,11 @@ class Site:
         self._brought: dict[str, int] = {}
 
     @property
+    def number(self) -> str:
+        """Its address, as the connection has it."""
+        return self._connection.get_extra_info("peername")[0]
+
+    @property
     def out(self) -> str:
         """Where processes write there."""
         return f"{self.keeper.directory}/out"

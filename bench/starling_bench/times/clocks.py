@@ -17,6 +17,8 @@ import numpy as np
 DRIFT_MAX = 1e-3
 WINDOW_S = 10.0
 PINGS_MIN = 8
+# What clocks leave more open than this share, either way, is compared with nothing.
+OPEN_MAX = 0.02
 # Of a window the tightest, spread over it: more change nothing.
 _PARTS = 24
 
@@ -59,6 +61,13 @@ class Offset:
         """The offset at times of the clock here, in whole ns."""
         low, high = self._at(times_ns)
         return self.base + np.rint((low + high) / 2).astype(np.int64)
+
+    def ways_ns(self, arrived_ns: np.ndarray, told_ns: np.ndarray) -> tuple[np.ndarray, float]:
+        """How long messages from the other host took that arrived at these times by the clock here,
+        and by how much that may be wrong, at most. Told are the differences of both clocks' times;
+        the clocks differed by what they did when a message was sent."""
+        sent = arrived_ns - told_ns - self.at(arrived_ns)
+        return told_ns + self.at(sent), self.bound_ns(sent)
 
     def bound_ns(self, times_ns: np.ndarray | None = None) -> float:
         """By how much `at` may be wrong, at most."""
@@ -143,6 +152,15 @@ def _strip(at: np.ndarray, low: np.ndarray, high: np.ndarray, begin: float, end:
                 )
             found[corner, sign] = float(answer.x[corner]) * scale
     return _Window(begin, end, (found[0, 1], found[1, 1]), (found[0, -1], found[1, -1]))
+
+
+def doubt(clock: str, bound_ms: float | None, value_ms: float | None) -> str:
+    """Why a time that was read from clocks says little; "": it does not."""
+    if clock.startswith("not known"):
+        return "of hosts whose clocks can't be compared"
+    if bound_ms and value_ms is not None and bound_ms > OPEN_MAX * value_ms:
+        return f"of hosts whose clocks leave more than {OPEN_MAX:.0%} open"
+    return ""
 
 
 def digits_ms(value_ms: float, bound_ms: float, sign: str = "-") -> str:

@@ -42,8 +42,8 @@ def flow(directory: Path, test: int, sender: str, receiver: str, clock: str) -> 
         mine = mine[mine["to"] == station]
         # The sender's clock less the receiver's, whose pings have both.
         offset = clocks.estimate(mine["sent"], mine["there"], mine["back"], mine["came"])
-        took += offset.at(arrived)
-        bound = offset.bound_ns(arrived) / 1e6
+        ways, bound_ns = offset.ways_ns(arrived, delivery)
+        took, bound = ways.astype(float), bound_ns / 1e6
     sent = arrived - np.rint(took).astype("i8")
     seconds = (sent - sent[0]) / 1e9 if len(sent) else sent.astype(float)
     return Flow(count, took / 1e6, seconds, bound)

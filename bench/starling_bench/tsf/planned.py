@@ -120,14 +120,20 @@ def text_of(file: Path | None, option: str) -> str:
 
 
 def hosts_of(file: Path | None) -> list[dict]:
-    """The [[host]] tables of a file; none if none was given."""
+    """The [[host]] tables of a file, whose own files stand beside it; none if none was given."""
     if file is None:
         return []
-    found = tables.read(file).get("host")
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        what = f"there are no [[host]] tables in {file}"
+    there = tables.read(file)
+    found, others = there.pop("host", None), ", ".join(there)
+    if others or not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        what = f"{file} has {others or 'no [[host]] tables'}; only [[host]] tables are taken of it"
         raise BenchError("STL-TSF-002", what, "--hosts", "see bench/README.md", USAGE)
-    return found
+    at = file.resolve().parent
+    beside = {"key", "known_hosts"}
+    return [
+        {k: str(at / Path(v).expanduser()) if k in beside and isinstance(v, str) else v
+         for k, v in one.items()} for one in found
+    ]  # fmt: skip
 
 
 def names(text: str, option: str) -> list[str]:

@@ -67,7 +67,6 @@ void Bridge::Lane::declare(bench::TopicId fromTopic, bench::TopicId toTopic) {
 }
 
 void Bridge::Lane::registerItems(Test const& test, std::set<std::size_t> const& publishers) {
-    entities_ = test.entities;
     items_.clear();
     for (std::size_t const publisher : publishers) {
         if (items_.size() <= publisher) items_.resize(publisher + 1);

@@ -51,7 +51,6 @@ public:
         bench::Endpoint& to_;
         bool used_ = false;
         bench::TopicId fromTopic_ = 0, toTopic_ = 0;
-        std::size_t entities_ = 0;
         std::vector<std::vector<std::size_t>> items_;  // by publisher, by entity
     };
 

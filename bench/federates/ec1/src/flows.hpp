@@ -74,6 +74,7 @@ private:
     bool hasAll(Flow const& flow, std::uint64_t sent) const;
     void sendOne(std::uint64_t index, std::uint32_t tag);
     void pingPublishers();
+    bool compared() const;  // so many echoes have come that clocks can be
     void keepPings();
 
     bench::Endpoint& endpoint_;
@@ -92,6 +93,7 @@ private:
 
     std::uint32_t tag_ = 0;
     int sample_ = 0;
+    std::size_t pinged_ = 0;  // publishers
     std::uint64_t sentCount_ = 0, lateSends_ = 0, unsent_ = 0;
     std::uint64_t beganNs_ = 0, heardNs_ = 0;
     std::uint64_t firstStampNs_ = 0, lastStampNs_ = 0;  // of what was sent

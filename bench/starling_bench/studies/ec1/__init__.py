@@ -12,7 +12,9 @@ from ...commands.console import guarded
 from ...flows import flows
 from ...kept.store import Store
 from ...machines import sites, topologies
+from ...reports.cells import ms
 from ...study import Study
+from ...times import clocks
 from ...tsf import planned
 from . import fields, plans, rows
 from .configurations import chosen
@@ -56,6 +58,10 @@ class Ec1(Study):
     def value(self, row: dict) -> float | None:
         return row["mean_ms"]
 
+    def doubt(self, of: dict) -> str:
+        # Earlier versions knew one clock only.
+        return clocks.doubt(of.get("clock") or "same", of.get("bound_ms"), of["mean_ms"])
+
     def more_is_faster(self, s: dict) -> bool:
         return False
 
@@ -63,7 +69,7 @@ class Ec1(Study):
         return flows.summarize(of)
 
     def progress(self, row: dict) -> str:
-        mean = "-" if row["mean_ms"] is None else f"{row['mean_ms']:.3f} ms"
+        mean = "-" if row["mean_ms"] is None else f"{ms(row['mean_ms'], row['bound_ms'])} ms"
         return f"{rows.label(row)}, {row['sender']} → {row['receiver']}: {mean}"
 
     def report(self, store: Store, summaries: list[dict]) -> None:

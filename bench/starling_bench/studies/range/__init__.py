@@ -11,7 +11,7 @@ from ...reports import transports
 from ...reports.cells import ms
 from ...statistics.stats import percent
 from ...study import Study
-from ...times import samples
+from ...times import clocks, samples
 from . import fields, rows
 
 
@@ -50,6 +50,9 @@ class Range(Study):
 
     def value(self, row: dict) -> float | None:
         return row["mean_ms"]
+
+    def doubt(self, of: dict) -> str:
+        return clocks.doubt(of["clock"], of["bound_ms"], of["mean_ms"])
 
     def more_is_faster(self, s: dict) -> bool:
         return False
