@@ -143,6 +143,20 @@ def test_every_size(name, bytes_, tmp_path):
             whole(told, options)
 
 
+def test_dds_takes_the_hosts_address_where_none_of_its_interfaces_is_there(tmp_path, monkeypatch):
+    monkeypatch.setenv("BENCH_ADDRESS", "127.0.0.1")
+
+    options = {"messages": 50, "bytes": 100}
+
+    async def work() -> list[dict]:
+        async with session("dds", tmp_path) as it:
+            it.settings = "none0,none1"
+            return await it.exchange(1, **options)
+
+    (told,) = asyncio.run(work())
+    whole(told, options)
+
+
 @pytest.mark.parametrize("name", ["tcp", "shm", "starling", "immediate", "dds"])
 def test_a_slow_receiver_holds_the_sender_up_and_loses_nothing(name, tmp_path):
     """More than any buffer on the way."""

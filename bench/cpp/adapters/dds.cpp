@@ -2,6 +2,7 @@
 // until it is read, but where the topic's name ends in "Latest" only the newest of each instance. A
 // session is a partition. Texts and the announcements of items share one reliable topic, so that
 // what was declared is known before a text that follows it.
+#include <arpa/inet.h>
 #include <endian.h>
 #include <net/if.h>
 
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -80,7 +82,8 @@ public:
         return found;
     }
 
-    // `settings`: interfaces of which the first that is there is used, "tun0,eth0".
+    // `settings`: interfaces of which the first that is there is used, "tun0,eth0"; if none is, that
+    // of BENCH_ADDRESS in the environment, the host's own.
     void connect(std::string const& settings, Callbacks callbacks) override;
     bool join(std::string const& session, std::string const&, std::string const& member) override;
     void resign() override { leave(); }
@@ -183,25 +186,28 @@ void Dds::connect(std::string const& settings, Callbacks callbacks) {
     if (callbacks == Callbacks::immediate) {
         throw EndpointError("this adapter has no thread for callbacks of its own");
     }
-    std::string interface = "lo";
+    char const* const own = std::getenv("BENCH_ADDRESS");
+    in_addr number;
+    bool const known = own != nullptr && ::inet_pton(AF_INET, own, &number) == 1;
+    std::string interface = known ? "address=\"" + std::string(own) : "name=\"lo";
     for (std::size_t at = 0; at < settings.size();) {
         std::size_t const comma = std::min(settings.find(',', at), settings.size());
         std::string const name = settings.substr(at, comma - at);
         at = comma + 1;
         if (::if_nametoindex(name.c_str()) == 0) continue;
-        interface = name;
+        interface = "name=\"" + name;
         break;
     }
     std::string const config =
-        "<CycloneDDS><Domain><General><Interfaces><NetworkInterface name=\"" + interface +
+        "<CycloneDDS><Domain><General><Interfaces><NetworkInterface " + interface +
         "\" multicast=\"true\"/></Interfaces><AllowMulticast>true</AllowMulticast></General>"
         "<Discovery><ParticipantIndex>none</ParticipantIndex></Discovery>"
         "<Internal><SocketReceiveBufferSize min=\"default\" max=\"4MB\"/></Internal>"
         "</Domain></CycloneDDS>";
     domain_ = dds_create_domain(0, config.c_str());
     if (domain_ < 0) {
-        throw EndpointUnreachable("dds_create_domain on '" + interface +
-                                  "': " + dds_strretcode(-domain_));
+        throw EndpointUnreachable("dds_create_domain on " + interface +
+                                  "\": " + dds_strretcode(-domain_));
     }
 }
 
