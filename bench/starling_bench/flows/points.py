@@ -91,7 +91,8 @@ def points(summaries: list[dict], marks: Sequence[Mark] = ()) -> list[dict]:
         hosts: dict[str, list[dict]] = {}
         for f in flows:
             hosts.setdefault(f["receiver"], []).append(f)
-        one["host_mbps"] = max(map(_together, hosts.values()))
+        each_host = [_together(of) for of in hosts.values()]
+        one["host_mbps"], one["host_least_mbps"] = max(each_host), min(each_host)
         one["host_theory"] = one["theory_mbps"] * len(flows) / len(hosts)
         one["senders"] = len({f["sender"] for f in flows})
         one["of_theory"] = one["mbps"] / one["theory_mbps"]
