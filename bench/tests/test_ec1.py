@@ -1,6 +1,7 @@
 """EC1: its configurations, plans, and what small runs of its phases give."""
 
 import asyncio
+import importlib
 import json
 import os
 import socket
@@ -501,10 +502,68 @@ def test_a_site_that_never_comes_is_named_with_the_reason(tmp_path):
     assert "What failed" in page and "mesh.other.local" in page
 
 
+@pytest.mark.long
+@NEEDED
+@pytest.mark.skipif(
+    not STANDIN_ROOT and os.environ.get("REQUIRE_ALL") != "1", reason="STANDIN_ROOT is not set"
+)
+@pytest.mark.parametrize(
+    ("rules", "patience_s", "before"),
+    [("best_effort:1", 5, "none before it came this way, either: 3 of 3 instances were discovered"),
+     ("best_effort:0.5", 30, "updates before it came this way")],
+)  # fmt: skip
+def test_of_what_did_not_come_it_is_said_why(tmp_path, server, rules, patience_s, before):
+    """How long it was waited for, with which delivery, and what was heard of its sender before."""
+    table = (
+        f'[[rti]]\nname = "bad"\nadapter = "generic"\nroot = "{STANDIN_ROOT}"\n'
+        f'local_settings = "standin://{server.at}"\n[rti.env]\nSTANDIN = "lose={rules}"\n'
+    )
+    bad = wanted(program=EC1FED, adapters=["bad"], tables=table)
+    file, out = tmp_path / "bad.tsf.toml", tmp_path / "out"
+    text = plans.connectivity(bad, 4)
+    assert "data_timeout_s = 30.0" in text
+    file.write_text(text.replace("data_timeout_s = 30.0", f"data_timeout_s = {patience_s}.0"))
+    ec1("run", file, "--out", str(out), "--ec1fed", EC1FED, "--idle-wait-s", "0")
+    lost = [r for r in rows(out) if r["received"] == "0"]
+    assert len(rows(out)) == 2 * 4 * 3 and {r["why"] for r in rows(out) if r not in lost} == {""}
+    assert lost and {r["transport"] for r in lost} == {"best_effort"}
+    page = (out / "report.html").read_text()
+    for row in lost:
+        waited, how, said = row["why"].split("; ")
+        # As long as a sample is waited for in which nothing more comes, and a little more.
+        assert float(waited.removeprefix("not there ").removesuffix(" s later")) >= 0.5
+        assert (how, said) == ("best effort, which nobody sends again", before)
+        assert f"best effort: {row['sender']} → {row['receiver']}" in page and waited in page
+    assert page.count("NOT: see below") == len(lost)
+
+
+_BLIND = 'mount --bind "$0" /proc/stat && exec "$@"'
+
+
+@NEEDED
+@pytest.mark.skipif(not possible(), reason="mount namespaces need root")
+def test_the_cpus_of_subscribers_hosts_count_too(tmp_path):
+    """A publisher's host does nothing, as far as it sees; a CPU of the subscriber's is busy."""
+    stat, file, out = tmp_path / "stat", tmp_path / "t.tsf.toml", tmp_path / "out"
+    stat.write_bytes(Path("/proc/stat").read_bytes())
+    blind = json.dumps(["unshare", "-m", "sh", "-c", _BLIND, str(stat), EC1FED])
+    text = CLOCKS[CLOCKS.index("[[sequence]]") :].format(fom=FOM, second="localhost")
+    file.write_text(text.replace('host = "a"', f"command = {blind}"))
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        ec1("run", file, "--out", str(out), "--ec1fed", EC1FED, "--idle-wait-s", "0")
+    finally:
+        busy.kill()
+        busy.wait()
+    (row,) = rows(out)
+    assert float(row["cpu_busy"]) > 0
+
+
 @NEEDED
 def test_an_independent_library_parses_the_pdus(tmp_path):
     """Entity State PDUs of DIS 7, one for each update, each carrying the PBOM."""
-    dis7 = pytest.importorskip("opendis.dis7")
+    need = importlib.import_module if os.environ.get("REQUIRE_ALL") == "1" else pytest.importorskip
+    dis7 = need("opendis.dis7")
     from io import BytesIO
 
     from opendis.DataInputStream import DataInputStream

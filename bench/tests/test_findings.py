@@ -356,7 +356,8 @@ def test_connectivity_is_told_apart_by_the_kind_of_sites():
     def came(sequence: str, sender: str, receiver: str, received: int = 1) -> dict:
         return {"sequence": sequence, "theory_mbps": None, "received": received, "mean_ms": 0.25,
                 "transport": "reliable", "sender": sender, "receiver": receiver, "conflate": 0,
-                "scheduling": "normal", "topology": sequence.split(".")[0]}  # fmt: skip
+                "scheduling": "normal", "topology": sequence.split(".")[0],
+                "why": "" if received else f"{sender} is far away"}  # fmt: skip
 
     ways = [("site1", "site2"), ("site2", "site1")]
     found = [came("mesh.sockets.lan.tcp", *way) for way in ways]
@@ -374,8 +375,14 @@ def test_connectivity_is_told_apart_by_the_kind_of_sites():
                           f"{between}, wan"]  # fmt: skip
     for title, table in said.items():
         assert ("0.25 ms" in table) == title.endswith("lan"), title
-        assert ("NOT: nothing came" in table) == title.endswith("wan"), title
-    assert "NOT: see below" in said[f"{between}, wan"]
+        assert ("NOT: see below" in table) == title.endswith("wan"), title
+    # What failed as a whole, and each that did not come.
+    why = tables["<h2>What failed</h2>"]
+    assert why.count("<tr>") == 1 + 1 + 3 and "1-1.dis-tcp.wan.dis" in why
+    for sender, receiver in (*ways, ("pub1", "sub1")):
+        sequence = "1-1.tcp-dis.wan.dis" if sender == "pub1" else "mesh.sockets.wan.tcp"
+        assert f"{sequence}, reliable: {sender} → {receiver}" in why
+        assert f"{sender} is far away" in why
 
 
 def test_a_host_receives_no_more_than_its_link_carries():

@@ -13,7 +13,7 @@ from ..study import COUNT_MAX, Columns
 from . import updates
 
 _TEXTS = ("sequence", "execution", "topology", "transport", "sender", "receiver", "scheduling",
-          "clock")  # fmt: skip
+          "clock", "why")  # fmt: skip
 _FIGURES = (
     "rate", "theory_mbps", "mbps", "reliability", "took_s", "send_s", "mean_ms", "sd_ms", "min_ms",
     *updates.SHARES, "max_ms", "together", "cpu_busy", "sender_cpu", "receiver_cpu", "wake_p50_us",
@@ -26,7 +26,7 @@ _NAMES = (
     "unsent", "late_sends", "unrecorded", "fragments", "tired", "theory_mbps", "mbps",
     "reliability", "took_s", "send_s", "mean_ms", "sd_ms", "min_ms", *updates.SHARES, "max_ms",
     "together", "cpu_busy", "sender_cpu", "receiver_cpu", "wake_p50_us", "wake_sd_us",
-    "wake_max_us", "scheduling", "others_cpu", "clock", "bound_ms",
+    "wake_max_us", "scheduling", "others_cpu", "clock", "bound_ms", "why",
 )  # fmt: skip
 _TIMES = ("mean_ms", "sd_ms", "min_ms", *updates.SHARES, "max_ms")
 COLUMNS = Columns(_NAMES, frozenset(_TEXTS), frozenset(_FIGURES))
@@ -78,6 +78,7 @@ def row(store: Store, sequence: str, execution: str, setting: dict, event: dict)
             if found["theory_mbps"] is not None else None
         )  # fmt: skip
         found["reliability"] = found["received"] / found["sent"] if found["sent"] else None
+        found["why"] = "" if came else _why(found)
     except KeyError as e:
         raise BenchError("STL-RUN-007", f"the master sent a sample without {e}") from None
     if unknown := [c for c in COLUMNS.names if c not in found]:
@@ -98,6 +99,19 @@ def _overwritten(found: dict, missing: int) -> tuple[int, int]:
     fits = max(0, min(replaced, every))
     mine = fits * (before + missing) // every - fits * before // every if every > 0 else 0
     return mine, abs(replaced - fits)
+
+
+def _why(found: dict) -> str:
+    """Why nothing came of a flow, as far as its ends know."""
+    if not found["sent"]:
+        return "nothing was sent"
+    of = f"{found['discovered']} of {found['instances']} instances were discovered"
+    before = "updates before it came this way"
+    if not found["heard"]:
+        before = f"none before it came this way, either: {of}"
+    reliable = found["transport"] == "reliable"
+    how = "reliable" if reliable else "best effort, which nobody sends again"
+    return f"not there {found['waited_s']:.2g} s later; {how}; {before}"
 
 
 def figures(store: Store, found: dict) -> dict:
@@ -131,6 +145,7 @@ def summarize(of: list[dict]) -> dict:
     out["bound_ms"] = max((r["bound_ms"] or 0 for r in of), default=0)
     out["clock"] = next((r["clock"] for r in of if r["clock"] not in ("same", "estimate")),
                         out["clock"])  # fmt: skip
+    out["why"] = next((r["why"] for r in of if r["why"]), "")
     out["samples"] = len(of)
     return out
 

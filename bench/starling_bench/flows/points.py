@@ -190,14 +190,19 @@ def wire_mbps(p: dict) -> float:
 
 def connectivity(store: Store, summaries: list[dict]) -> list[str]:
     """One update each: a matrix of sites for each carrier, one of carriers through gateways, for
-    each kind of sites, and what failed with its reason."""
+    each kind of sites, and what failed or did not come, with its reason."""
+    lost: list[tuple[str, str]] = []
     came: dict[str, dict[tuple[str, str], str]] = {}
     cells_of = lambda what, profile: came.setdefault(f"{what}, {profile}", {})  # noqa: E731
     for s in summaries:
         if s["theory_mbps"] is not None:
             continue
         took = "came" if s["mean_ms"] is None else f"{ms(s['mean_ms'], s.get('bound_ms'))} ms"
-        said = took if s["received"] else "NOT: nothing came"
+        said = took if s["received"] else "NOT: see below"
+        if not s["received"]:
+            delivery = s["transport"].replace("_", " ")
+            where = f"{s['sequence']}, {delivery}: {s['sender']} → {s['receiver']}"
+            lost.append((where, s.get("why") or "nothing came"))
         topology, carrier, profile = place(s)
         if topology == "mesh" or profile == OWN:
             title = f"{carrier}, {s['transport'].replace('_', ' ')}"
@@ -219,8 +224,8 @@ def connectivity(store: Store, summaries: list[dict]) -> list[str]:
         names = list(dict.fromkeys(name for pair in cells for name in pair))
         lines = [(one, *(cells.get((one, other), "") for other in names)) for one in names]
         body += [f"<h2>Connectivity: {escape(title)}</h2>", text_table(("from", *names), lines)]
-    if came and failed:
-        body += ["<h2>What failed</h2>", text_table(("sequence", "why"), failed)]
+    if came and (failed or lost):
+        body += ["<h2>What failed</h2>", text_table(("where", "why"), [*failed, *lost])]
     return body
 
 
