@@ -11,6 +11,7 @@ from starling_bench.flows import (
     sections as flow_sections,
 )
 from starling_bench.machines import sites
+from starling_bench.machines.topologies import TOPOLOGIES
 from starling_bench.statistics import findings
 from starling_bench.studies.ec1.figures import stated
 from starling_bench.studies.ec1.marks import MARKS
@@ -392,6 +393,26 @@ def test_a_host_receives_no_more_than_its_link_carries():
              for n, took in enumerate((6.48, 8.64), 1)]  # fmt: skip
     (found,) = flow_points.points(flows)
     assert found["host_mbps"] == pytest.approx(2 * 6000 * 9000 * 8e-6 / 8.64)
+
+
+def test_what_stays_on_a_host_is_not_held_to_its_link():
+    """In N-N each publisher has a subscriber beside it."""
+    flow = of_a_flow() | {"sequence": "N-N.starling.lan", "topology": "N-N"}
+    flow |= {"entities": 10, "theory_mbps": 86.4, "mbps": 86.4, "sent": 600, "received": 600}
+    pairs = TOPOLOGIES["N-N"].pairs()
+    flows = [flow | {"sender": p, "receiver": s, "mbps": 860.0 if p[3:] == s[3:] else 24.0}
+             for p, s in pairs]  # fmt: skip
+    (found,) = flow_points.points(flows)
+    assert found["host_theory"] == pytest.approx(5 * 86.4)
+    assert found["link_theory"] == pytest.approx(4 * 86.4)
+    # Five flows of 600 updates; the four that a link carries are over when the slowest is.
+    assert found["host_mbps"] == pytest.approx(5 * 24.0)
+    assert found["link_mbps"] == pytest.approx(4 * 24.0)
+    said = answers([found], "N-N, starling, lan")
+    assert said["beyond 100 Mbit/s of a host the link's limit is seen"] == "yes"
+    # A link of its own carries each flow of one to one.
+    (one,) = flow_points.points([of_a_flow()])
+    assert one["link_theory"] == one["host_theory"]
 
 
 def of_a_flow() -> dict:

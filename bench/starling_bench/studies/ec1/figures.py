@@ -59,10 +59,10 @@ def stated(found: list[dict]) -> list[tuple[str, findings.Finding]]:
         here = [*told(of_judged, every), lossless, *busy(every)]
         said += [(where, f) for f in here]
         if (rate := sites.PROFILES.get(profile, {}).get("rate_mbit")) is not None:
-            over = [p for p in every if p["host_theory"] > rate]
+            over = [p for p in every if p["link_theory"] > rate]
             said.append((where, findings.every(
                 f"beyond {rate} Mbit/s of a host the link's limit is seen", over,
-                lambda p, r=rate: p["host_mbps"] <= 1.02 * r, name)))  # fmt: skip
+                lambda p, r=rate: p["link_mbps"] <= 1.02 * r, name)))  # fmt: skip
     return said + between(several, MARGIN)
 
 
