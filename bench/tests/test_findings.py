@@ -375,7 +375,7 @@ def test_connectivity_is_told_apart_by_the_kind_of_sites():
     assert list(said) == ["sockets, reliable, lan", "sockets, reliable, wan", f"{between}, lan",
                           f"{between}, wan"]  # fmt: skip
     for title, table in said.items():
-        assert ("0.25 ms" in table) == title.endswith("lan"), title
+        assert ("0.250 ms" in table) == title.endswith("lan"), title
         assert ("NOT: see below" in table) == title.endswith("wan"), title
     # What failed as a whole, and each that did not come.
     why = tables["<h2>What failed</h2>"]
