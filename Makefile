@@ -339,11 +339,14 @@ keep-range keep-fomcost keep-ec1: venv
 ec1-status: venv
 	$(VENV)/bin/python bench/status.py bench/status-ec1.toml $(BUILD)/bench-tests.xml > docs/ec1.md
 
-# So many updates generated, packed, analysed and reported in 4 GB of memory; prints time and disk.
+# A run of so many updates made, its rows kept and its report made in 4 GB of memory; prints time and disk. STUDY=range: of
+# the other study.
 .PHONY: scale
 UPDATES ?= 300000000
+STUDY ?= ec1
 scale: venv
-	$(VENV)/bin/python bench/scale.py --updates $(UPDATES) --out $(BUILD)/bench/scale
+	rm -rf $(BUILD)/bench/scale-$(STUDY)
+	$(VENV)/bin/python bench/scale.py --study $(STUDY) --updates $(UPDATES) --out $(BUILD)/bench/scale-$(STUDY)
 
 # Phase II of EC1: on sockets (which is phase 0) and Starling 480 configurations each, 24 minutes; lan the same between
 # hosts of 100 Mbit/s each way, 24 and what fills their links. Of one to one, each a run with a report of its own: sites 18,
