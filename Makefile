@@ -10,6 +10,7 @@
 # make bench-load | bench-stopped     176,000 updates/s for SECONDS=600; a receiver that is stopped among eight
 # make bench-fomcost | campaign-range | campaign-ec1    what an attribute costs; one-way times against a budget; what
 #                            carries a real-time simulation (keep-fomcost, keep-range, keep-ec1 RUN=... for committing)
+# make campaign-range-all | campaign-ec1-all    every campaign of these two, one after the other
 # make instructions          counts what one update takes, holds it to its bounds (valgrind); `make test` does so of a few
 # make conformance           runs the conformance suite, writes docs/conformance.md
 # make vendor                a source archive that builds without a network
@@ -249,6 +250,7 @@ bench-report: setup-bench venv limits
 .PHONY: keep-report
 keep-report:
 	$(VENV)/bin/python bench/keep.py $(RUN) docs/reports/dataplane
+	$(VENV)/bin/python bench/keep_study.py --index
 
 # Both say whether they hold what is asked for.
 bench-load bench-stopped: bench-%: setup-bench venv limits
@@ -306,13 +308,19 @@ range-status: venv
 	$(VENV)/bin/python bench/status.py bench/status-range.toml $(BUILD)/bench-tests.xml > docs/range.md
 
 # All want an idle machine: sizes takes 15 minutes, settings 14, federates 5, hosts 17 (root), ten 23, hour 62 (as the
-# files' own arithmetic has it); each is a run with a report of its own. SCALE=0.1: a tenth of the time.
+# files' own arithmetic has it); each is a run with a report of its own. SCALE=0.1: a tenth of the time. campaign-range
+# leaves ten and hour out, campaign-range-all does not.
 RANGES := sizes settings federates hosts ten hour
-.PHONY: campaign-range $(addprefix range-,$(RANGES)) keep-range
+.PHONY: campaign-range campaign-range-all $(addprefix range-,$(RANGES)) keep-range
 campaign-range:
-	@failed=; for what in sizes settings federates $(if $(filter 0,$(shell id -u)),hosts); do \
-	    $(MAKE) range-$$what || failed="$$failed $$what"; \
-	done; [ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
+	$(call each,$(addprefix range-,$(filter-out ten hour $(RANGE_ROOT),$(RANGES))))
+campaign-range-all:
+	$(call each,$(addprefix range-,$(filter-out $(RANGE_ROOT),$(RANGES))))
+RANGE_ROOT = $(if $(AS_ROOT),,hosts)
+AS_ROOT := $(filter 0,$(shell id -u))
+# Makes each of these, also after one has failed; says which have.
+each = @failed=; for what in $(1); do $(MAKE) $$what || failed="$$failed $$what"; done; \
+    [ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
 $(addprefix range-,$(RANGES)): range-%: setup-bench venv range
 	$(VENV)/bin/starling-bench range run bench/experiments/range/$*.tsf.toml --scale $(SCALE) \
 	    --rti-root $(abspath $(BUILD)/stage) --rangefed $(abspath $(BUILD)/range/rangefed) \
@@ -331,35 +339,49 @@ keep-range keep-fomcost keep-ec1: venv
 ec1-status: venv
 	$(VENV)/bin/python bench/status.py bench/status-ec1.toml $(BUILD)/bench-tests.xml > docs/ec1.md
 
-# So many updates generated, packed, analysed and reported in 4 GB of memory; prints time and disk.
+# A run of so many updates made, its rows kept and its report made in 4 GB of memory; prints time and disk. STUDY=range: of
+# the other study.
 .PHONY: scale
 UPDATES ?= 300000000
+STUDY ?= ec1
 scale: venv
-	$(VENV)/bin/python bench/scale.py --updates $(UPDATES) --out $(BUILD)/bench/scale
+	rm -rf $(BUILD)/bench/scale-$(STUDY)
+	$(VENV)/bin/python bench/scale.py --study $(STUDY) --updates $(UPDATES) --out $(BUILD)/bench/scale-$(STUDY)
 
-# Phase II of EC1: on sockets (which is phase 0) and Starling 480 configurations each, half an hour; and of one to one,
-# each a run with a report of its own: sites 40 minutes and tunnels, ten entities only, 10 (both root), bundling 12,
-# conflation 29, scheduling 16, middleware (Cyclone DDS beside both) 12. phase1, who reaches whom, 2. ONLY=40-79 takes some
-# configurations, RESUME=DIR goes on with a run that was interrupted. What they show is committed by `make keep-ec1
-# RUN=build/bench/ec1-sites-...`.
-EC1S := $(addprefix campaign-ec1,$(addprefix -,sites tunnels bundling conflation scheduling middleware))
-.PHONY: campaign-ec1 campaign-ec1-phase1 $(EC1S) keep-ec1
+# Phase II of EC1: on sockets (which is phase 0) and Starling 480 configurations each, 24 minutes; lan the same between
+# hosts of 100 Mbit/s each way, 24 and what fills their links. Of one to one, each a run with a report of its own: sites 18,
+# tunnels, also over a WAN, ten entities only, 10 (lan and these: root), bundling 9, conflation 20, scheduling 12,
+# middleware (Cyclone DDS beside both, DIS, and DIS to Starling through a gateway) 12; middleware-ten, DDS beside both
+# over the other topologies, ten entities only, 9. phase1, who reaches whom, 2; phase1-sites, 20 hosts of 100 Mbit/s
+# (root), 3. The minutes are those of their own plans. ONLY=40-79 takes some configurations, RESUME=DIR goes on with a run
+# that was interrupted. What they show is committed by `make keep-ec1 RUN=build/bench/ec1-sites-...`.
+EC1_ROOT := $(addprefix campaign-ec1-,lan sites tunnels phase1-sites)
+EC1S := $(addprefix campaign-ec1-,lan sites tunnels bundling conflation scheduling middleware middleware-ten)
+EC1_FIRST := campaign-ec1-phase1 campaign-ec1-phase1-sites
+.PHONY: campaign-ec1 $(EC1_FIRST) $(EC1S) campaign-ec1-all keep-ec1
 EC1_SECONDS ?= 1
 EC1_PROGRAMS = --rti-root $(abspath $(BUILD)/stage) --ec1fed $(abspath $(BUILD)/ec1/ec1fed) \
     --out $(BUILD)/bench/$(@:campaign-%=%)-$(shell date +%Y%m%d-%H%M%S)
+campaign-ec1-lan: EC1 = --sites lan
 campaign-ec1-sites: EC1 = --topology 1-1 --sites lan,lan-9000,wan
-campaign-ec1-tunnels: EC1 = --topology 1-1 --sites gre,vxlan,wireguard
-campaign-ec1-tunnels: ONLY ?= 40-79
+campaign-ec1-tunnels: EC1 = --topology 1-1 --sites gre,vxlan,wireguard,wan-gre,wan-wireguard
+campaign-ec1-tunnels campaign-ec1-middleware-ten: ONLY ?= 40-79
 campaign-ec1-bundling: EC1 = --topology 1-1 --adapters sockets,starling --bundling both
 campaign-ec1-conflation: EC1 = --topology 1-1 --adapters sockets,starling,dds --conflate both --lag-s 0.2
 campaign-ec1-scheduling: EC1 = --topology 1-1 --real-time both
-campaign-ec1-middleware: EC1 = --topology 1-1 --adapters sockets,starling,dds
+campaign-ec1-middleware: EC1 = --topology 1-1 --adapters sockets,starling,dds,dis,dis+starling
+campaign-ec1-middleware-ten: EC1 = --topology 1-N,N-1,N-N --adapters sockets,starling,dds
 campaign-ec1 $(EC1S): setup-bench venv ec1
 	$(VENV)/bin/starling-bench ec1 $(if $(RESUME),resume $(RESUME),phase2 $(EC1) $(EC1_PROGRAMS) \
 	    $(if $(ONLY),--only $(ONLY)) --seconds-per-configuration $(EC1_SECONDS))
-campaign-ec1-phase1: setup-bench venv ec1
-	$(VENV)/bin/starling-bench ec1 phase1 --count 4 --adapters sockets,starling,dds,dis \
-	    --between tcp,dis,dds,starling $(EC1_PROGRAMS)
+campaign-ec1-phase1: EC1 = --count 4 --adapters sockets,starling,dds,dis --between tcp,dis,dds,starling
+campaign-ec1-phase1-sites: EC1 = --count 20 --sites lan --adapters sockets,starling,dds,dis
+$(EC1_FIRST): setup-bench venv ec1
+	$(VENV)/bin/starling-bench ec1 phase1 $(EC1) $(EC1_PROGRAMS)
+
+# All of them one after the other, whether one fails or not, but for those that need root without it; two hours and a half.
+campaign-ec1-all:
+	$(call each,campaign-ec1 $(filter-out $(if $(AS_ROOT),,$(EC1_ROOT)),$(EC1_FIRST) $(EC1S)))
 
 # Both want an idle machine. As root the campaign has two systems, too (network namespaces). What takes
 # longer than AT_MOST is ended: a campaign keeps what there is and can be resumed. COMPARISONS are of an
@@ -391,6 +413,7 @@ keep-rtibm:
 	rm -rf docs/reports/rtibm
 	mkdir -p docs/reports
 	mv $(BUILD)/bench/kept docs/reports/rtibm
+	$(VENV)/bin/python bench/keep_study.py --index
 
 # kill -9 of each process of a run at random moments, KILLS times each; then the run is resumed.
 .PHONY: bench-kills

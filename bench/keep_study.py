@@ -3,6 +3,7 @@
 
 bench/keep_study.py build/bench/STUDY[-NAME]-DATE-TIME [TO]   (no NAME: "campaign"; no TO:
 docs/reports)
+bench/keep_study.py --index [TO]   renews the list of what is there, TO/README.md, as keeping does
 
 report.html as it is, and one figure (see keep.py); summary.json (its numbers to six digits),
 run.json and what federates counted (facts) packed. What did not end well, is of no commit or too
@@ -10,6 +11,7 @@ large, is refused. Folders of this tree are as they are in it.
 """
 
 import gzip
+import html
 import json
 import re
 import shutil
@@ -19,6 +21,14 @@ from pathlib import Path
 import keep
 
 MOST = 3_000_000  # bytes of all of it
+LINE = 300  # characters of a verdict in the list
+HEAD = """# Reports that are kept
+
+Made by `bench/keep_study.py`: what each run says of itself first. All else is in its `report.html`.
+
+| report | date | commit | verdict |
+|---|---|---|---|
+"""
 TREE = Path(__file__).resolve().parents[1]
 REPORTS = TREE / "docs" / "reports"
 
@@ -62,6 +72,34 @@ def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
+def _told(page: str) -> str:
+    """A report's verdict: as many sentences as make a line, and first whether it is a bad one."""
+    found = re.search(r'<p class="verdict ?(\w*)">(.*?)</p>', page, re.DOTALL)
+    if not found:
+        return "-"
+    said = {"bad": "**Not well:**", "unfit": "**The machine was not fit:**"}.get(found[1], "")
+    for sentence in re.split(r"(?<=\.) ", html.unescape(found[2]).replace("|", "\\|")):
+        if said and len(said) + len(sentence) > LINE:
+            break
+        said += f" {sentence}"
+    return said.strip()
+
+
+def index(reports: Path) -> str:
+    """All reports that are there, as a table."""
+    lines = []
+    for run in sorted(reports.rglob("run.json*")):
+        name = run.parent.relative_to(reports).as_posix()
+        data = run.read_bytes()
+        about = json.loads(gzip.decompress(data) if run.suffix == ".gz" else data)
+        page = _told(_text(run.parent / "report.html"))
+        lines.append(
+            f"| [{name}]({name}/report.html) | {about.get('started', '-')[:10]} | "
+            f"{about.get('commit', '-')} | {page} |\n"
+        )
+    return HEAD + "".join(lines)
+
+
 def main(run: Path, reports: Path) -> None:
     if not (run / "report.html").exists():
         stop(f"'{run}': there is no report.html; RUN= names the directory of a run")
@@ -73,9 +111,18 @@ def main(run: Path, reports: Path) -> None:
     to.mkdir(parents=True)
     for name, data in files.items():
         (to / name).write_bytes(data)
+    renew(reports)
     print(f"{to}: {size:,} bytes")
+
+
+def renew(reports: Path) -> None:
+    (reports / "README.md").write_text(index(reports), encoding="utf-8")
 
 
 if __name__ == "__main__":
     given = [Path(word).resolve() for word in sys.argv[1:]]
-    main(given[0] if given else Path(), given[1] if len(given) > 1 else REPORTS)
+    to = given[1] if len(given) > 1 else REPORTS
+    if sys.argv[1:2] == ["--index"]:
+        renew(to)
+    else:
+        main(given[0] if given else Path(), to)

@@ -82,24 +82,27 @@ def test_the_report_of_a_whole_campaign_is_small(results):
     assert (results / "report.html").stat().st_size < 3 << 20
 
 
-def test_what_is_kept_of_a_whole_campaign_is_small(tmp_path):
+@pytest.mark.parametrize("profile", ["local", "lan"])
+def test_what_is_kept_of_a_whole_campaign_is_small(tmp_path, profile):
     """All 480 configurations on both carriers, page, summaries and run together, with a twentieth
     to spare: figures with all their digits, none of them another's multiple."""
     draw, summaries = np.random.default_rng(2), []
     for topology in TOPOLOGIES.values():
         for carrier in CARRIERS:
             for n in range(COUNT):
-                name = f"{topology.name}.{carrier}.local.{carrier}"
+                name = f"{topology.name}.{carrier}.{profile}.{carrier}"
                 summaries += _of(n, name, topology, "normal", draw)
     for s in summaries:
         fixed = ("rate", "theory_mbps", "lag_s")
         s |= {k: v * draw.uniform(0.5, 1.5) for k, v in s.items()
               if isinstance(v, float) and k not in fixed}  # fmt: skip
         s |= {"together": draw.uniform(1, 20), "cpus": "", "bundling": False, "hosts": "",
-              "samples": 1, "pairs": 1, "seconds": 1.0, "spread": True, "tired": 0}  # fmt: skip
+              "samples": 1, "pairs": 1, "seconds": 1.0, "spread": True, "tired": 0,
+              "miscounted": 0, "clock": "same", "bound_ms": 0.0, "why": ""}  # fmt: skip
         own = fields.Test(configuration=s["configuration"], topology=s["topology"])
         s["setting"] = own.model_dump()
-    given = {"tsf": "t", "tsf_text": plans.configurations(wanted()), "notes": []}
+    plan = plans.configurations(wanted(profiles=[profile]))
+    given = {"tsf": "t", "tsf_text": plan, "notes": []}
     store = Store.create(tmp_path / "ec1-20260101-000000", STUDY, given)
     store.write("summary.json", json.dumps(summaries))
     figures.write(store, summaries)

@@ -14,8 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import keep_study
 from starling_bench.captured import capture
 from starling_bench.flows.points import points
+from starling_bench.machines.topologies import TOPOLOGIES
 from starling_bench.reports import named, transports
 from starling_bench.statistics.equivalence import repeated
 from starling_bench.studies import fomcost, range as range_of
@@ -39,13 +41,16 @@ RUNS = (
         f"ec1/{name}"
         for name in (
             "campaign",
+            "lan",
             "sites",
+            "tunnels",
             "bundling",
             "conflation",
             "scheduling",
             "middleware",
+            "middleware-ten",
             "phase1",
-            "tunnels",
+            "phase1-sites",
         )
     ),
 )
@@ -81,7 +86,7 @@ def test_a_run_is_kept_packed_and_without_this_machines_folders(tmp_path):
     (run / "s" / "e").mkdir(parents=True)
     done = {"sequence": "s", "execution": "e", "state": "done", "message": "", "problems": {}}
     about = {"study": "range", "commit": "8718cb5", "tsf_text": f'fom = "{tmp_path}/x.xml"',
-             "executions": [done]}  # fmt: skip
+             "started": "2026-01-01T00:00:00+00:00", "executions": [done]}  # fmt: skip
     (run / "run.json").write_text(json.dumps(about))
     (run / "summary.json").write_text("[]")
     (run / "report.html").write_text(f"<p>{tmp_path}/x.xml")
@@ -97,6 +102,18 @@ def test_a_run_is_kept_packed_and_without_this_machines_folders(tmp_path):
     )
     facts = json.loads(gzip.decompress((to / "facts.json.gz").read_bytes()))
     assert facts == {"s/e/facts_test1_f1.json": {"memory_kb": [1, 2]}}
+    # A list of all that is there says what each found.
+    listed = tmp_path / "docs" / "reports" / "README.md"
+    line = "| [range/ten](range/ten/report.html) | 2026-01-01 | 8718cb5 | - |"
+    assert listed.read_text().splitlines()[-1] == line
+    verdict = '<p class="verdict bad">1 test, 2 lost &amp; gone. All | some.{}</p>'
+    (to / "report.html").write_text(verdict.format(" More." * 60))
+    keep_study.renew(listed.parent)
+    said = listed.read_text().splitlines()[-1]
+    assert said.startswith(line.removesuffix("- |") + "**Not well:** 1 test, 2 lost & gone. All")
+    assert r" All \| some. More. " in said
+    assert 300 < len(said) < 400 and said.endswith(" More. |")
+    (to / "report.html").write_text("<p>x.xml")
     # Of no commit that anybody could measure again: the last stays.
     for commit in ("8718cb5-dirty", "unknown"):
         (run / "run.json").write_text(json.dumps(about | {"commit": commit}))
@@ -115,6 +132,10 @@ def test_a_run_is_kept_packed_and_without_this_machines_folders(tmp_path):
     assert "rename it" in keeps(tmp_path, other)[1]
 
 
+def test_the_list_of_committed_reports_is_what_is_there():
+    assert (KEPT / "README.md").read_text(encoding="utf-8") == keep_study.index(KEPT)
+
+
 def size(to: Path) -> int:
     """Of what was kept, but for the report."""
     return sum(file.stat().st_size for file in to.iterdir()) - (to / "report.html").stat().st_size
@@ -128,7 +149,8 @@ def test_a_committed_report_is_whole_and_small(name):
     assert sum(s["lost"] for s in summaries if s["transport"] == "reliable") == 0
     page = (KEPT / name / "report.html").read_text()
     # What has one update each is a matrix.
-    assert page.count("<figure>") >= (name != "ec1/phase1") and "Test sequence file" in page
+    assert page.count("<figure>") >= (not name.startswith("ec1/phase1"))
+    assert "Test sequence file" in page
 
 
 def placed(name: str) -> list[dict]:
@@ -296,14 +318,51 @@ def test_all_480_runs_of_phase_two():
         assert s["transport"] == "best_effort" or (s["tired"], s["received"]) == (0, s["sent"])
 
 
+def test_all_480_runs_between_hosts_on_the_sources_links():
+    """Of 100 Mbit/s, as its own: over each topology there is what they carry, and what not."""
+    found = points(there("ec1/lan"), MARKS)
+    assert {p["profile"] for p in found} == {"lan"} and not any(p["not_as_named"] for p in found)
+    for carrier in ("sockets", "starling"):
+        mine = [(p["topology"], p["configuration"]) for p in found if p["carrier"] == carrier]
+        assert len(mine) == len(set(mine)) == 480
+    limits = {where: f for where, f in stated(found) if "the link's limit is seen" in f.statement}
+    assert limits.keys() == {f"{topology}, {carrier}, lan" for topology in TOPOLOGIES
+                             for carrier in ("sockets", "starling")}  # fmt: skip
+    assert {f.answer for f in limits.values()} == {"yes"}
+
+
+def carried(found: list[dict]) -> dict[str, dict[str, set[int]]]:
+    """Configurations by carrier and topology."""
+    by: dict[str, dict[str, set[int]]] = {}
+    for p in found:
+        by.setdefault(p["carrier"], {}).setdefault(p["topology"], set()).add(p["configuration"])
+    return by
+
+
 def test_a_middleware_beside_starling_was_run_in_all_configurations():
+    """DIS carries what fits a PDU, best effort, alone and to Starling."""
     found = points(there("ec1/middleware"))
-    for carrier in ("sockets", "starling", "dds"):
-        mine = {p["configuration"] for p in found if p["carrier"] == carrier}
-        assert len(mine) == 120
+    every, small = set(range(120)), {n for n in range(0, 120, 2) if n % 10 != 8}
+    whole = {carrier: {"1-1": every} for carrier in ("sockets", "starling", "dds")}
+    assert carried(found) == whole | {c: {"1-1": small} for c in ("dis", "dis-starling")}
     # The source's question: whether 9000-byte reliable payloads of ten entities meet theory.
     said = [f for where, f in stated(found) if f.statement.startswith("9000-byte reliable")]
-    assert len(said) == 3 and all(f.answer for f in said)
+    assert len(said) == 5 and all(f.answer for f in said[:3])
+
+
+def test_a_middleware_was_run_over_the_other_topologies():
+    found = points(there("ec1/middleware-ten"))
+    over = {topology: set(range(40, 80)) for topology in ("1-N", "N-1", "N-N")}
+    assert carried(found) == {carrier: over for carrier in ("sockets", "starling", "dds")}
+
+
+def test_every_carrier_went_through_each_tunnel():
+    found = points(there("ec1/tunnels"))
+    kinds = {"gre", "vxlan", "wireguard", "wan-gre", "wan-wireguard"}
+    ways = [(p["profile"], p["carrier"], p["configuration"]) for p in found if p["received"]]
+    assert len(ways) == len(set(ways)) == 40 * 2 * len(kinds)
+    assert {kind for kind, _, _ in ways} == kinds
+    assert all(p["p50_ms"] >= 18 for p in found if p["profile"].startswith("wan"))
 
 
 def test_every_adapter_was_reached_from_every_other():
@@ -315,6 +374,18 @@ def test_every_adapter_was_reached_from_every_other():
     }  # fmt: skip
     page = (KEPT / "ec1/phase1" / "report.html").read_text()
     assert "Connectivity: between adapters, through a gateway" in page
+
+
+def test_twenty_sites_were_reached_from_each_other():
+    """All that is reliable; of the others each that was not is told with its reason."""
+    summaries = there("ec1/phase1-sites")
+    ways: dict[tuple, int] = {}
+    for s in summaries:
+        key = s["sequence"].split(".")[1], s["transport"]
+        ways[key] = ways.get(key, 0) + 1
+        assert s["received"] or (s["transport"] == "best_effort" and s["why"])
+    both = {(c, t) for c in ("sockets", "starling", "dds") for t in ("reliable", "best_effort")}
+    assert ways == dict.fromkeys(both | {("dis", "best_effort")}, 20 * 19)
 
 
 def test_the_links_limit_is_seen_between_sites():
@@ -340,6 +411,8 @@ def test_features_are_on_and_off():
     assert {p["carrier"] for p in conflation} == {
         "sockets", "starling", "starling latest", "dds", "dds latest"
     }  # fmt: skip
+    marked = points(there("ec1/conflation"), MARKS)
+    assert not any(p["uneven"] for p in marked)
     # Between two looks at 5 Hz as many of each entity come, of which the newest stays; what the RTI
     # or DDS counted as overwritten, not what was left over.
     for p in (p for p in conflation if p["conflate"]):

@@ -27,18 +27,25 @@ def spaces() -> set[str]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["gre", "vxlan", "wireguard", "wireguard-vxlan"])
+@pytest.mark.parametrize(
+    "kind", ["gre", "vxlan", "wireguard", "wireguard-vxlan", "wan-gre", "wan-wireguard"]
+)
 def test_every_carrier_goes_through_a_tunnel(kind, tmp_path):
-    if why := tunnels.lacking(kind, sites.Path(EC1FED)):
+    """Over a WAN, too, whose delay is in every latency."""
+    profile, out = sites.PROFILES[kind], tmp_path / "out"
+    if why := tunnels.lacking(profile["tunnel"], sites.Path(EC1FED)):
         pytest.skip(why)
-    out = tmp_path / "out"
     ec1("phase2", out, "--only", "8,9", "--sites", kind, *COMMON)
     found = rows(out)
     assert len(found) == 4 and all(int(r["received"]) > 0 for r in found)
     assert all(r["received"] == r["sent"] for r in found if r["transport"] == "reliable")
     for e in run_of(out)["executions"]:
-        assert tunnels.words(kind) in e["hosts"] and "100 Mbit/s" in e["hosts"]
-    if kind == "gre":
+        assert tunnels.words(profile["tunnel"]) in e["hosts"]
+        assert f"{profile['rate_mbit']} Mbit/s" in e["hosts"]
+    if "delay_ms" in profile:
+        least = profile["delay_ms"] - profile["jitter_ms"]
+        assert all(float(r["min_ms"]) >= least for r in found)
+    if profile["tunnel"] == "gre":
         # What bench-tunnel says at its end: frames went both ways, and nothing foreign came.
         for log in out.rglob("tunnel*.log"):
             told = json.loads(log.read_text().splitlines()[-1])

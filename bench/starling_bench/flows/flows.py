@@ -13,7 +13,7 @@ from ..study import COUNT_MAX, Columns
 from . import updates
 
 _TEXTS = ("sequence", "execution", "topology", "transport", "sender", "receiver", "scheduling",
-          "clock")  # fmt: skip
+          "clock", "why")  # fmt: skip
 _FIGURES = (
     "rate", "theory_mbps", "mbps", "reliability", "took_s", "send_s", "mean_ms", "sd_ms", "min_ms",
     *updates.SHARES, "max_ms", "together", "cpu_busy", "sender_cpu", "receiver_cpu", "wake_p50_us",
@@ -22,11 +22,11 @@ _FIGURES = (
 _NAMES = (
     "sequence", "execution", "test", "topology", "configuration", "entities", "rate", "payload",
     "transport", "conflate", "lag_s", "pair", "publisher", "sender", "receiver", "sample", "sent",
-    "received", "lost", "conflated", "duplicates", "reordered", "late", "wrong", "unsent",
-    "late_sends", "unrecorded", "fragments", "tired", "theory_mbps", "mbps", "reliability",
-    "took_s", "send_s", "mean_ms", "sd_ms", "min_ms", *updates.SHARES, "max_ms", "together",
-    "cpu_busy", "sender_cpu", "receiver_cpu", "wake_p50_us", "wake_sd_us", "wake_max_us",
-    "scheduling", "others_cpu", "clock", "bound_ms",
+    "received", "lost", "conflated", "miscounted", "duplicates", "reordered", "late", "wrong",
+    "unsent", "late_sends", "unrecorded", "fragments", "tired", "theory_mbps", "mbps",
+    "reliability", "took_s", "send_s", "mean_ms", "sd_ms", "min_ms", *updates.SHARES, "max_ms",
+    "together", "cpu_busy", "sender_cpu", "receiver_cpu", "wake_p50_us", "wake_sd_us",
+    "wake_max_us", "scheduling", "others_cpu", "clock", "bound_ms", "why",
 )  # fmt: skip
 _TIMES = ("mean_ms", "sd_ms", "min_ms", *updates.SHARES, "max_ms")
 COLUMNS = Columns(_NAMES, frozenset(_TEXTS), frozenset(_FIGURES))
@@ -48,7 +48,8 @@ def row(store: Store, sequence: str, execution: str, setting: dict, event: dict)
     found["conflate"] = int(setting["conflate"])
     try:
         missing = found["sent"] - found["received"]
-        found["conflated"] = _overwritten(found, missing) if found["conflate"] else 0
+        told = _overwritten(found, missing) if found["conflate"] else (0, 0)
+        found["conflated"], found["miscounted"] = told
         found["lost"] = missing - found["conflated"]
         if min(missing, found["lost"]) < 0 or found["wrong"]:
             raise BenchError(
@@ -77,6 +78,7 @@ def row(store: Store, sequence: str, execution: str, setting: dict, event: dict)
             if found["theory_mbps"] is not None else None
         )  # fmt: skip
         found["reliability"] = found["received"] / found["sent"] if found["sent"] else None
+        found["why"] = "" if came else _why(found)
     except KeyError as e:
         raise BenchError("STL-RUN-007", f"the master sent a sample without {e}") from None
     if unknown := [c for c in COLUMNS.names if c not in found]:
@@ -84,17 +86,32 @@ def row(store: Store, sequence: str, execution: str, setting: dict, event: dict)
     return found
 
 
-def _overwritten(found: dict, missing: int) -> int:
+def _overwritten(found: dict, missing: int) -> tuple[int, int]:
     """Of a flow's updates that did not come those that newer ones replaced: as the RTI counted
     them, or all but those that the middleware calls lost. Where neither says anything all are lost.
-    Both are counted for all flows of a subscriber together: each has its share of the whole."""
+    Both are counted for all flows of a subscriber together: each has its share of the whole. And
+    how many more, or less than none, were counted than did not come: such a count is wrong."""
     every, before = found["missing_of_all"], found["missing_before"]
     if (replaced := found.get("replaced")) is None:
         if found["lost_on_the_way"] is None:
-            return 0
+            return 0, 0
         replaced = every - found["lost_on_the_way"]
-    replaced = max(0, min(replaced, every))
-    return replaced * (before + missing) // every - replaced * before // every if every > 0 else 0
+    fits = max(0, min(replaced, every))
+    mine = fits * (before + missing) // every - fits * before // every if every > 0 else 0
+    return mine, abs(replaced - fits)
+
+
+def _why(found: dict) -> str:
+    """Why nothing came of a flow, as far as its ends know."""
+    if not found["sent"]:
+        return "nothing was sent"
+    of = f"{found['discovered']} of {found['instances']} instances were discovered"
+    before = "updates before it came this way"
+    if not found["heard"]:
+        before = f"none before it came this way, either: {of}"
+    reliable = found["transport"] == "reliable"
+    how = "reliable" if reliable else "best effort, which nobody sends again"
+    return f"not there {found['waited_s']:.2g} s later; {how}; {before}"
 
 
 def figures(store: Store, found: dict) -> dict:
@@ -116,8 +133,9 @@ def figures(store: Store, found: dict) -> dict:
 def summarize(of: list[dict]) -> dict:
     """One test and flow over its samples: means, and sums of counts."""
     out = dict(of[0])
-    counts = ("sent", "received", "lost", "conflated", "duplicates", "reordered", "late", "wrong",
-              "unsent", "late_sends", "unrecorded", "fragments", "tired")  # fmt: skip
+    counts = ("sent", "received", "lost", "conflated", "miscounted", "duplicates", "reordered",
+              "late", "wrong", "unsent", "late_sends", "unrecorded", "fragments",
+              "tired")  # fmt: skip
     for name in counts:
         # Earlier versions kept fewer columns.
         out[name] = sum(r[name] or 0 for r in of)
@@ -127,6 +145,7 @@ def summarize(of: list[dict]) -> dict:
     out["bound_ms"] = max((r["bound_ms"] or 0 for r in of), default=0)
     out["clock"] = next((r["clock"] for r in of if r["clock"] not in ("same", "estimate")),
                         out["clock"])  # fmt: skip
+    out["why"] = next((r["why"] for r in of if r["why"]), "")
     out["samples"] = len(of)
     return out
 

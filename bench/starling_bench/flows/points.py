@@ -10,6 +10,7 @@ from html import escape
 from ..kept.store import Store
 from ..machines import sites
 from ..machines.sites import OWN, PROFILES
+from ..machines.topologies import TOPOLOGIES
 from ..reports.cells import ms
 from ..reports.parts import text_table
 from ..times import clocks
@@ -88,12 +89,15 @@ def points(summaries: list[dict], marks: Sequence[Mark] = ()) -> list[dict]:
                      "wake_max_us"):  # fmt: skip
             values = [f[name] for f in flows if f[name] is not None]
             one[name] = sum(values) / len(values) if values else None
-        hosts: dict[str, list[dict]] = {}
-        for f in flows:
-            hosts.setdefault(f["receiver"], []).append(f)
-        one["host_mbps"] = max(map(_together, hosts.values()))
-        one["host_theory"] = one["theory_mbps"] * len(flows) / len(hosts)
+        each_host = _by_host(flows)
+        one["host_mbps"], one["host_least_mbps"] = max(each_host), min(each_host)
+        one["host_theory"] = one["theory_mbps"] * len(flows) / len(each_host)
+        by_link = [f for f in flows if not _on_one_host(f)]
+        links = _by_host(by_link)
+        one["link_mbps"] = max(links, default=0.0)
+        one["link_theory"] = one["theory_mbps"] * len(by_link) / max(len(links), 1)
         one["senders"] = len({f["sender"] for f in flows})
+        one["each_to"] = len(by_link) / one["senders"]
         one["of_theory"] = one["mbps"] / one["theory_mbps"]
         one["reliability"] = one["received"] / one["sent"] if one["sent"] else None
         one["unheld"] = any(map(_unheld, flows))
@@ -123,6 +127,21 @@ def _unheld(f: dict) -> bool:
     planned_s = planned / f["entities"] / f["rate"] / f.get("samples", 1)
     late = f["late_sends"] > _LATE_MAX * f["sent"] or (f["send_s"] or 0) > _LONGER * planned_s
     return late or f["sent"] < HELD * planned
+
+
+def _by_host(flows: list[dict]) -> list[float]:
+    """What each receiving host got of them, Mbit/s."""
+    hosts: dict[str, list[dict]] = {}
+    for f in flows:
+        hosts.setdefault(f["receiver"], []).append(f)
+    return [_together(of) for of in hosts.values()]
+
+
+def _on_one_host(f: dict) -> bool:
+    """Whether it goes by no link between hosts, wherever these are."""
+    topology = TOPOLOGIES.get(f["topology"])
+    ends = dict(topology.federates()) if topology and topology.shared else {}
+    return f["sender"] in ends and ends[f["sender"]] == ends.get(f["receiver"])
 
 
 def _together(flows: list[dict]) -> float:
@@ -182,21 +201,26 @@ def judged(p: dict) -> bool:
 def wire_mbps(p: dict) -> float:
     """What the busiest link of a host would carry, with the headers of packets: that of a receiver,
     or of a sender that sends to each of several by itself, as what is reliable goes."""
-    each = p["flows"] / p["senders"] if p["transport"] == "reliable" else 1
-    most = max(p["host_theory"], p["theory_mbps"] * each)
+    each = p["each_to"] if p["transport"] == "reliable" else 1
+    most = max(p["link_theory"], p["theory_mbps"] * each)
     return most * sites.wire_bytes(p["profile"], p["payload"]) / p["payload"] if most else 0.0
 
 
 def connectivity(store: Store, summaries: list[dict]) -> list[str]:
     """One update each: a matrix of sites for each carrier, one of carriers through gateways, for
-    each kind of sites, and what failed with its reason."""
+    each kind of sites, and what failed or did not come, with its reason."""
+    lost: list[tuple[str, str]] = []
     came: dict[str, dict[tuple[str, str], str]] = {}
     cells_of = lambda what, profile: came.setdefault(f"{what}, {profile}", {})  # noqa: E731
     for s in summaries:
         if s["theory_mbps"] is not None:
             continue
         took = "came" if s["mean_ms"] is None else f"{ms(s['mean_ms'], s.get('bound_ms'))} ms"
-        said = took if s["received"] else "NOT: nothing came"
+        said = took if s["received"] else "NOT: see below"
+        if not s["received"]:
+            delivery = s["transport"].replace("_", " ")
+            where = f"{s['sequence']}, {delivery}: {s['sender']} → {s['receiver']}"
+            lost.append((where, s.get("why") or "nothing came"))
         topology, carrier, profile = place(s)
         if topology == "mesh" or profile == OWN:
             title = f"{carrier}, {s['transport'].replace('_', ' ')}"
@@ -218,8 +242,8 @@ def connectivity(store: Store, summaries: list[dict]) -> list[str]:
         names = list(dict.fromkeys(name for pair in cells for name in pair))
         lines = [(one, *(cells.get((one, other), "") for other in names)) for one in names]
         body += [f"<h2>Connectivity: {escape(title)}</h2>", text_table(("from", *names), lines)]
-    if came and failed:
-        body += ["<h2>What failed</h2>", text_table(("sequence", "why"), failed)]
+    if came and (failed or lost):
+        body += ["<h2>What failed</h2>", text_table(("where", "why"), [*failed, *lost])]
     return body
 
 

@@ -265,17 +265,3 @@ def percentiles(counted) -> dict[str, float | None]:
         else None
         for name, share in SHARES.items()
     }
-
-
-def totals(paths: Iterable[Path]) -> dict[str, float]:
-    """Of all that came: how many, how many of them again, mean, least and most, in ms."""
-    import polars
-
-    latency = polars.col("latency_ns").filter(polars.col("first"))
-    scan = polars.scan_parquet([str(p) for p in paths])
-    found = scan.select(
-        polars.len().alias("updates"), (~polars.col("first")).sum().alias("again"),
-        (latency.mean() / 1e6).alias("mean_ms"), (latency.min() / 1e6).alias("min_ms"),
-        (latency.max() / 1e6).alias("max_ms"),
-    )  # fmt: skip
-    return found.collect(engine="streaming").row(0, named=True)

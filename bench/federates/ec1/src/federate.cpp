@@ -362,6 +362,9 @@ void Federate::tell(Test const& test, int sample, Json const& sent) {
     int number = 0;
     double busy = 0;
     for (Json const& out : sent) busy = std::max(busy, out.value("cpu_busy", 0.0));
+    for (auto const& of : flows) {
+        for (Json const& flow : of.second) busy = std::max(busy, flow.at("cpu_busy").get<double>());
+    }
     std::vector<std::string> publishers;
     for (auto const& pair : test.pairs) {
         auto at = std::find(publishers.begin(), publishers.end(), pair.first);
@@ -508,9 +511,11 @@ bool Federate::obey(Call const& call) {
             });
             answer("sent", call.id, flows_->sent().dump());
         } else {
+            flows_->othersSend();
             answer("sent", call.id, "{}");
         }
     } else if (call.what == "drain") {
+        flows_->othersHaveSent();
         expected_ = Json::parse(call.body);
         draining_ = call.id;
         if (flows_->subscribes()) return true;  // it answers when all has come

@@ -159,9 +159,10 @@ void Flows::begin(int sample, std::uint32_t tag) {
     sentCount_ = lateSends_ = unsent_ = firstStampNs_ = lastStampNs_ = 0;
     for (auto& flow : from_) {
         std::string const publisher = flow.publisher;
+        bool const heard = flow.heard;
         flow = Flow();
         flow.publisher = publisher;
-        flow.heard = true;
+        flow.heard = heard;
         flow.seen.assign(test_.entities * test_.updatesEach(), false);
         flow.newest.assign(test_.entities, 0);
     }
@@ -231,7 +232,7 @@ void Flows::send(std::function<void()> const& between) {
     std::uint64_t const each = test_.updatesEach(), total = each * test_.entities;
     double const period = test_.period() * 1e9;
     double const cpuBefore = cpuSeconds();
-    auto const hostBefore = cpuTimes();
+    hostBefore_ = cpuTimes();
     std::uint64_t const start = nowNs();
     auto const due = [&](std::uint64_t index) {
         double const turn = static_cast<double>(index / test_.entities);
@@ -268,7 +269,7 @@ void Flows::send(std::function<void()> const& between) {
     endpoint_.flush();
     double const wall = static_cast<double>(nowNs() - start) * 1e-9;
     sendCpu_ = (cpuSeconds() - cpuBefore) / wall;
-    busy_ = busiest(hostBefore);
+    busy_ = busiest(hostBefore_);
     fragments_ = ipFragments() - fragmentsBefore_;
     sentCount_ = next;
     unsent_ = total - next;
@@ -282,6 +283,12 @@ Json Flows::sent() const {
 }
 
 // ---- subscribing
+
+void Flows::othersSend() { hostBefore_ = cpuTimes(); }
+
+void Flows::othersHaveSent() {
+    if (!publishes()) busy_ = busiest(hostBefore_);
+}
 
 void Flows::arrived(bench::Arrival const& arrival) {
     std::uint64_t const now = clock_.nowNs();
@@ -385,6 +392,11 @@ Json Flows::received() {
                          {"min_ns", flow.least},
                          {"max_ns", flow.most},
                          {"unrecorded", dropped},
+                         {"heard", flow.heard},
+                         {"discovered", discovered_},
+                         {"instances", from_.size() * test_.entities},
+                         {"waited_s", wall},
+                         {"cpu_busy", busy_},
                          {"cpu", cpu}});
     }
     return flows;

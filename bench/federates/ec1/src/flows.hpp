@@ -54,13 +54,17 @@ public:
     bool complete(Json const& sent, double patience);
     // What a publisher did.
     Json sent() const;
+    // Who publishes nothing is told when the others begin to send and when all have: how busy its
+    // host is meanwhile counts as theirs.
+    void othersSend();
+    void othersHaveSent();
     // What a subscriber saw, a flow each. Ends the sample.
     Json received();
 
 private:
     struct Flow {
         std::string publisher;
-        bool heard = false;
+        bool heard = false;                 // an update came, also of those in no sample
         std::vector<bool> seen;             // by entity and sequence number
         std::vector<std::uint32_t> newest;  // by entity
         std::uint64_t unique = 0, duplicates = 0, reordered = 0, late = 0, wrong = 0;
@@ -98,6 +102,7 @@ private:
     std::uint64_t beganNs_ = 0, heardNs_ = 0;
     std::uint64_t firstStampNs_ = 0, lastStampNs_ = 0;  // of what was sent
     double sendCpu_ = 0, busy_ = 0;  // while it was: of this process, of the host
+    std::vector<std::pair<double, double>> hostBefore_;  // busy and all jiffies of its CPUs
     std::uint64_t lostBefore_ = 0, fragmentsBefore_ = 0, fragments_ = 0;
     double cpuBefore_ = 0;
     bool tired_ = false;  // the sample ended by patience
