@@ -275,10 +275,13 @@ venv:
 
 # An idle machine, and best root: takes 69 minutes by its plan, and some more to start and to report (SCALE=0.2: a fifth
 # of the calls, 34 minutes); without root 20. What it shows is committed by `make keep-fomcost RUN=build/bench/fomcost-...`.
-.PHONY: bench-fomcost keep-fomcost
-bench-fomcost: setup-bench venv fomcost
-	$(VENV)/bin/starling-bench fomcost --rti-root $(abspath $(BUILD)/stage) --scale $(SCALE) \
-	    --program $(abspath $(BUILD)/fomcost/fomcost) --out $(BUILD)/bench/fomcost-$(shell date +%Y%m%d-%H%M%S)
+# bench-fomcost-standin has the stand-in beside Starling, timed, counted and captured, as any RTI of --rtis is.
+.PHONY: bench-fomcost bench-fomcost-standin keep-fomcost
+bench-fomcost-standin: standin
+bench-fomcost-standin: FOMCOST_RTIS = --rtis bench/experiments/fomcost/standin.toml --no-helpers
+bench-fomcost bench-fomcost-standin: setup-bench venv fomcost
+	$(VENV)/bin/starling-bench fomcost --rti-root $(abspath $(BUILD)/stage) --scale $(SCALE) $(FOMCOST_RTIS) \
+	    --program $(abspath $(BUILD)/fomcost/fomcost) --out $(BUILD)/bench/$(@:bench-%=%)-$(shell date +%Y%m%d-%H%M%S)
 
 # Most of the tests wait for processes, so that there are more at a time than CPUs; those that share what is made once
 # for all of them are a group.

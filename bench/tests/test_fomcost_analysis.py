@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from starling_bench.captured import capture
 from starling_bench.statistics.estimates import Estimate, fit, more
 from starling_bench.studies.fomcost import analysis, figures
 from starling_bench.studies.fomcost.fields import COMBINED, MODES
@@ -294,6 +295,17 @@ def test_what_a_second_message_takes_is_no_cost_of_an_attribute():
         "have several transportations, cost "
     )
     assert said[0].endswith(" more of a call than a reliable one of as many bytes.")
+
+
+def test_another_rtis_packets_are_not_drawn_as_starlings():
+    """Nor by the same way in words, nor where nothing of Starling's was captured."""
+    at = {"kind": "object", "transport": "reliable", "way": ""}
+    timed = [at | {"sequence": f"time.{rti}", "rti": rti, "wire": None} for rti in "ab"]
+    caught = [at | {"sequence": f"wire.{rti}", "rti": rti, "wire": {"bytes": 9}} for rti in "ab"]
+    for own, theirs in zip(timed, caught, strict=True):
+        assert capture.seen_alike([*timed, *caught], [own]) == [theirs]
+        assert capture.seen_alike([*timed, theirs], [own]) == [theirs]
+    assert capture.seen_alike([*timed, caught[1]], timed[:1]) == timed[:1]
 
 
 def test_branches_and_lines_are_counted_without_comments(tmp_path):

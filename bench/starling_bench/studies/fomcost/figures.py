@@ -130,15 +130,17 @@ def _penalties(group: list[dict]) -> list[str]:
 def _wire(seen: list[dict]) -> list[str]:
     if not seen:
         return []
-    own = ("kind", "series", "attributes")
-    at = [s for s in seen if tuple(s[k] for k in own) == ("object", "attributes", 5)]
-    five = {(s["sequence"], s["transport"], s["layout"]): s["wire"] for s in at}
+    at = [s for s in seen if (s["kind"], s["series"]) == ("object", "attributes")]
+    key = ("sequence", "transport", "layout", "attributes")
+    wires = {tuple(s[k] for k in key): s["wire"] for s in at}
     said = ""
-    for way in dict.fromkeys((sequence, by) for sequence, by, _ in five):
-        several, one = (five.get((*way, layout)) for layout in ("multiple", "fixed"))
-        if several and one:
+    for way in dict.fromkeys(k[:2] for k in wires):
+        of = (("multiple", 1), ("multiple", 5), ("fixed", 5))
+        first, several, one = (wires.get((*way, *test)) for test in of)
+        if first and several and one:
             more = 100 * (several["bytes"] / one["bytes"] - 1)
-            words = {"by": ", ".join(way).replace("_", " "), "beside": several["beside_each"]}
+            beside = (several["bytes"] - first["bytes"]) / 4 - 12  # whatever the format is
+            words = {"by": ", ".join(way).replace("_", " "), "beside": beside}
             said += f"<li>{escape(_TEXTS['report']['five'].format(more=more, **words))}</li>"
     keys = ("sequence", "kind", "transport", "layout", "attributes", "mode")
     tests = [(tuple(str(s[k]).replace("_", " ") for k in keys), s) for s in seen]
