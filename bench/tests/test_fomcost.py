@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -258,12 +259,25 @@ def test_instructions_of_the_call_do_not_depend_on_the_machines_other_work(fomco
             "repetitions": 64, "warm_up": 32, "gap_ms": 2.0}  # fmt: skip
     functions = ["fomcost_call_object", "fomcost_call_interaction", "fomcost_encode",
                  "fomcost_decode"]  # fmt: skip
-    code, out, err = fomcost.start(plan(test, count=functions)).end()
+    fomcost.start(plan(test, count=functions))
+    deadline, busy = time.monotonic() + LIMIT_S, []
+    try:
+        # The first sample of each is there: beside the second ones all CPUs are busy.
+        while len(fomcost.rows()) < 4 and fomcost.manager.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        for _ in os.sched_getaffinity(0):
+            busy.append(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
+        code, out, err = fomcost.end()
+    finally:
+        for one in busy:
+            one.kill()
+            one.wait()
     assert (code, err) == (0, ""), out + err
     found = {(s["layout"], s["attributes"]): s for s in summaries(fomcost)}
     for s in found.values():
         one, other = s["instructions"]
-        assert abs(one - other) < 0.1 * one
+        assert abs(one - other) < 0.02 * one
         assert 100 < one < 20_000
         assert s["encode_instructions"]["mean"] > 20
     assert found["multiple", 5]["instructions"] > found["multiple", 1]["instructions"]
