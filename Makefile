@@ -398,10 +398,11 @@ keep-rtibm:
 # kill -9 of each process of a run at random moments, KILLS times each; then the run is resumed.
 .PHONY: bench-kills
 KILLS ?= 20
-bench-kills: setup-tests venv bmfed fomcost range
+bench-kills: setup-tests venv bmfed $(STUDIES)
 	KILLS=$(KILLS) BMFED=$(abspath $(BUILD)/bmfed/bmfed) RTI_ROOT=$(abspath $(BUILD)/stage) \
 	    FOMCOST=$(abspath $(BUILD)/fomcost/fomcost) RANGEFED=$(abspath $(BUILD)/range/rangefed) \
-	    $(VENV)/bin/pytest -q bench/tests/test_kills.py bench/tests/test_fomcost_kills.py bench/tests/test_range_kills.py
+	    EC1FED=$(abspath $(BUILD)/ec1/ec1fed) \
+	    $(VENV)/bin/pytest -q bench/tests/test_*kills.py
 
 # cmake leaves its own list in the build folder; root's would be in its user's way.
 install:
