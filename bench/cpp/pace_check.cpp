@@ -1,6 +1,6 @@
 // What deadlines make of wake-ups, for tests: reads START HZ PPM, then how late each turn begins,
-// in ns. Prints each turn's deadline, then turns, late, missed and the largest. With HZ PHASE UPDATES
-// TICK_HZ as arguments: reads turns, and prints how many updates are due by each.
+// in ns. Prints each turn's deadline, then turns, late, missed and the largest. With the arguments
+// HZ PHASE UPDATES TICK_HZ: reads turns, and prints how many updates are due by each.
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
