@@ -59,7 +59,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "radar: %s\n", starling_instrument_error(link));
     unsigned stations[10];
     int const others = starling_instrument_stations(link, stations, 10);
-    uint64_t left_out = 0; /* turns of its own sending: what was to be sent then was not, or later */
+    /* Turns of its own sending: what was to be sent in them was not, or later. */
+    uint64_t left_out = 0;
     starling_instrument_timing(link, NULL, NULL, &left_out);
     printf("{\"heard\": %lu, \"missed\": %lu, \"wrong\": %lu, \"others\": %d, \"seconds\": %.3f, "
            "\"left_out\": %lu}\n",
