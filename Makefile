@@ -277,10 +277,13 @@ venv:
 
 # An idle machine, and best root: takes 69 minutes by its plan, and some more to start and to report (SCALE=0.2: a fifth
 # of the calls, 34 minutes); without root 20. What it shows is committed by `make keep-fomcost RUN=build/bench/fomcost-...`.
-.PHONY: bench-fomcost keep-fomcost
-bench-fomcost: setup-bench venv fomcost
-	$(VENV)/bin/starling-bench fomcost --rti-root $(abspath $(BUILD)/stage) --scale $(SCALE) \
-	    --program $(abspath $(BUILD)/fomcost/fomcost) --out $(BUILD)/bench/fomcost-$(shell date +%Y%m%d-%H%M%S)
+# bench-fomcost-standin has the stand-in beside Starling, timed, counted and captured, as any RTI of --rtis is.
+.PHONY: bench-fomcost bench-fomcost-standin keep-fomcost
+bench-fomcost-standin: standin
+bench-fomcost-standin: FOMCOST_RTIS = --rtis bench/experiments/fomcost/standin.toml --no-helpers
+bench-fomcost bench-fomcost-standin: setup-bench venv fomcost
+	$(VENV)/bin/starling-bench fomcost --rti-root $(abspath $(BUILD)/stage) --scale $(SCALE) $(FOMCOST_RTIS) \
+	    --program $(abspath $(BUILD)/fomcost/fomcost) --out $(BUILD)/bench/$(@:bench-%=%)-$(shell date +%Y%m%d-%H%M%S)
 
 # Most of the tests wait for processes, so that there are more at a time than CPUs; those that share what is made once
 # for all of them are a group.
@@ -418,10 +421,11 @@ keep-rtibm:
 # kill -9 of each process of a run at random moments, KILLS times each; then the run is resumed.
 .PHONY: bench-kills
 KILLS ?= 20
-bench-kills: setup-tests venv bmfed fomcost range
+bench-kills: setup-tests venv bmfed $(STUDIES)
 	KILLS=$(KILLS) BMFED=$(abspath $(BUILD)/bmfed/bmfed) RTI_ROOT=$(abspath $(BUILD)/stage) \
 	    FOMCOST=$(abspath $(BUILD)/fomcost/fomcost) RANGEFED=$(abspath $(BUILD)/range/rangefed) \
-	    $(VENV)/bin/pytest -q bench/tests/test_kills.py bench/tests/test_fomcost_kills.py bench/tests/test_range_kills.py
+	    EC1FED=$(abspath $(BUILD)/ec1/ec1fed) \
+	    $(VENV)/bin/pytest -q bench/tests/test_*kills.py
 
 # cmake leaves its own list in the build folder; root's would be in its user's way.
 install:

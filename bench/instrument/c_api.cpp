@@ -8,7 +8,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -277,6 +276,7 @@ private:
         try {
             instrument_.prime();
             bench::Deadlines deadlines(now(), turns_);
+            bench::Due const dueBy(hz_, 0, 0, turns_);
             std::uint64_t sent = 0, written = 0;
             starling_news none;
             while (!quit_) {
@@ -284,12 +284,11 @@ private:
                 bench::sleepUntil(deadlines.next());
                 deadlines.begun(now());
                 std::uint64_t const newest = own_.number();
-                auto const due = static_cast<std::uint64_t>(
-                    std::floor(static_cast<double>(turn) * hz_ / turns_ + 1e-6));
+                std::uint64_t const due = dueBy.by(turn);
                 // Before the first value there is none to send.
-                bool const now = newest != 0 && (hz_ > 0 ? due >= sent : newest != written);
+                bool const now = newest != 0 && (hz_ > 0 ? due > sent : newest != written);
                 if (now) {
-                    sent = due + 1;
+                    sent = due;
                     if (newest != written) {
                         written = own_.get(value_.data(), none);
                         instrument_.fill(value_.data(), bytes_);

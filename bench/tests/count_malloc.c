@@ -10,11 +10,37 @@
 #include <unistd.h>
 
 extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
 static atomic_ulong calls;
 
-void *malloc(size_t size) {
+static void count(void) {
     if (syscall(SYS_gettid) == getpid()) ++calls;
+}
+
+void *malloc(size_t size) {
+    count();
     return __libc_malloc(size);
+}
+void *calloc(size_t n, size_t size) {
+    count();
+    return __libc_calloc(n, size);
+}
+void *realloc(void *old, size_t size) {
+    count();
+    return __libc_realloc(old, size);
+}
+void *memalign(size_t alignment, size_t size) {
+    count();
+    return __libc_memalign(alignment, size);
+}
+void *aligned_alloc(size_t alignment, size_t size) {
+    return memalign(alignment, size);
+}
+int posix_memalign(void **to, size_t alignment, size_t size) {
+    *to = memalign(alignment, size);
+    return *to ? 0 : ENOMEM;
 }
 
 __attribute__((destructor)) static void tell(void) {

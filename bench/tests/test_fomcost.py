@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,56 @@ def test_any_rti_with_the_api(fomcost, server):
     fomcost.fails(1, "layout 'standard' needs the standard's encoding helpers", "this RTI lacks")
 
 
+STANDIN = """[[rti]]
+name = "standin"
+adapter = "generic"
+root = "{}"
+local_settings = "standin://{{host}}:15198"
+server = ["{{root}}/bin/standin-rti", "--listen", "{{host}}:15198"]
+server_port = 15198
+"""
+
+
+@pytest.mark.long
+@spaces
+@counts
+def test_other_rtis_are_timed_counted_and_captured_beside_starling(fomcost):
+    """As the command's own plan has them, of which two tests are run here."""
+    others = fomcost.directory / "others.toml"
+    others.write_text(STANDIN.format(STANDIN_ROOT))
+    to = fomcost.directory / "made"
+    file, left_out = plans.write(to, Path(RTI_ROOT), Path(FOMCOST), others, 1, None, 0, False)
+    assert left_out == ["layout 'standard': not all RTIs have the standard's encoding helpers"]
+    given = tables.read(file)
+    assert not [t for s in given["sequence"] for t in s["execution"][0]["test"]
+                if "standard" in t["layout"]]  # fmt: skip
+    beside = [s for s in given["sequence"] if "standin" in s["rti"]]
+    assert [s["name"] for s in beside] == ["time", "counted", "net", "wire", "counted-net"]
+    for s in given["sequence"]:
+        (execution,) = s["execution"]
+        execution["test"] = [FEW | {"transport": "reliable", "layout": ["multiple", "fixed"],
+                                    "attributes": [1, 5], "samples": 1}]  # fmt: skip
+        s |= {k: 100.0 for k in ("join_timeout_s", "data_timeout_s", "loss_timeout_s")}
+    given["sequence"] = beside
+    fomcost.report = True
+    code, out, err = fomcost.start(given).end()
+    assert (code, err) == (0, ""), out + err
+    found = {(s["sequence"], s["layout"], s["attributes"]): s for s in summaries(fomcost)}
+    assert len(found) == 4 * (3 + 2 + 2 + 2 + 2)
+    for name, s in found.items():
+        sequence, _, rti = name[0].rpartition(".")
+        assert s["rti"].startswith("stand-in" if rti == "standin" else "Starling")
+        assert bool(s["instructions"]) == sequence.startswith("counted")
+        assert bool(s["wire"]) == (sequence == "wire")
+    for rti in ("network", "standin"):
+        several, one = (found["wire." + rti, x, 5]["wire"] for x in ("multiple", "fixed"))
+        assert several["bytes"] > one["bytes"] > 72
+        assert (several["by_format"] is None) == (rti == "standin")
+    page = (fomcost.directory / "out" / "report.html").read_text()
+    for words in ("time.standin (stand-in", "counted.standin (stand-in", "wire.standin, reliable:"):
+        assert words in page, words
+
+
 BY_RTIEXEC = {"STARLING_TRANSPORT_PATH": "forwarder"}
 UNICAST = {"STARLING_TRANSPORT_PATH": "direct", "STARLING_TRANSPORT_BEST_EFFORT": "datagrams"}
 MULTICAST = UNICAST | {"STARLING_TRANSPORT_BEST_EFFORT": "multicast"}
@@ -208,12 +259,25 @@ def test_instructions_of_the_call_do_not_depend_on_the_machines_other_work(fomco
             "repetitions": 64, "warm_up": 32, "gap_ms": 2.0}  # fmt: skip
     functions = ["fomcost_call_object", "fomcost_call_interaction", "fomcost_encode",
                  "fomcost_decode"]  # fmt: skip
-    code, out, err = fomcost.start(plan(test, count=functions)).end()
+    fomcost.start(plan(test, count=functions))
+    deadline, busy = time.monotonic() + LIMIT_S, []
+    try:
+        # The first sample of each is there: beside the second ones all CPUs are busy.
+        while len(fomcost.rows()) < 4 and fomcost.manager.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        for _ in os.sched_getaffinity(0):
+            busy.append(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
+        code, out, err = fomcost.end()
+    finally:
+        for one in busy:
+            one.kill()
+            one.wait()
     assert (code, err) == (0, ""), out + err
     found = {(s["layout"], s["attributes"]): s for s in summaries(fomcost)}
     for s in found.values():
         one, other = s["instructions"]
-        assert abs(one - other) < 0.1 * one
+        assert abs(one - other) < 0.02 * one
         assert 100 < one < 20_000
         assert s["encode_instructions"]["mean"] > 20
     assert found["multiple", 5]["instructions"] > found["multiple", 1]["instructions"]

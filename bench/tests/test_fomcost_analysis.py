@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from starling_bench.captured import capture
 from starling_bench.statistics.estimates import Estimate, fit, more
-from starling_bench.studies.fomcost import analysis
+from starling_bench.studies.fomcost import analysis, figures
 from starling_bench.studies.fomcost.fields import COMBINED, MODES
 from starling_bench.values.choice import Evidence, recommend
 from starling_bench.values.own_class import side_by_side
@@ -161,6 +162,30 @@ def test_penalty_by_mode():
     assert analysis.penalty(run[:3], "fixed", list(MODES)) is None
 
 
+def test_the_sources_lines_have_its_numbers():
+    """Of one attribute they are ours; by mode several attributes cost more than one."""
+    several = [(n, 10.0 + n, None, None) for n in range(1, 8)]
+
+    def added(name: str, ours: dict, captured: bool = False) -> dict[str, list[float]]:
+        names = figures._published(name, ours, captured)
+        assert set(ours) == {"multiple", "fixed", *names}
+        return {line: [p[1] for p in ours[line]] for line in names}
+
+    calls = added("attributes", {"multiple": list(several), "fixed": []})
+    assert calls["published, one RTI"] == pytest.approx([11, 11.825, 12.65, 13.475, 14.3])
+    assert calls["published, another"][-1] == pytest.approx(11 * 1.26)
+    wire = added("attributes", {"multiple": list(several), "fixed": []}, captured=True)
+    assert wire == {"published, 8 bytes beside each": [11, 31, 51, 71, 91],
+                    "published, 4 bytes beside each": [11, 27, 43, 59, 75]}  # fmt: skip
+    modes = {"multiple": [], "fixed": [(mode, 100.0, 99.0, 101.0) for mode in MODES]}
+    assert added("modes", dict(modes), captured=True) == {}
+    (line,) = added("modes", modes).values()
+    assert line == pytest.approx([107.5, 115, 122.5, 130, 122.5, 115, 122.5, 130, 122.5])
+    # Nothing of ours to begin at, or a class of somebody's own.
+    assert added("attributes", {"multiple": several[1:], "fixed": []}) == {}
+    assert added("own", {"multiple": list(several), "fixed": []}) == {}
+
+
 def test_percent_more_with_its_interval():
     found = more([[11.0, 22.0, 33.0]], [[10.0, 20.0, 30.0]])
     assert found.value == pytest.approx(10) and found.low == pytest.approx(10)
@@ -270,6 +295,17 @@ def test_what_a_second_message_takes_is_no_cost_of_an_attribute():
         "have several transportations, cost "
     )
     assert said[0].endswith(" more of a call than a reliable one of as many bytes.")
+
+
+def test_another_rtis_packets_are_not_drawn_as_starlings():
+    """Nor by the same way in words, nor where nothing of Starling's was captured."""
+    at = {"kind": "object", "transport": "reliable", "way": ""}
+    timed = [at | {"sequence": f"time.{rti}", "rti": rti, "wire": None} for rti in "ab"]
+    caught = [at | {"sequence": f"wire.{rti}", "rti": rti, "wire": {"bytes": 9}} for rti in "ab"]
+    for own, theirs in zip(timed, caught, strict=True):
+        assert capture.seen_alike([*timed, *caught], [own]) == [theirs]
+        assert capture.seen_alike([*timed, theirs], [own]) == [theirs]
+    assert capture.seen_alike([*timed, caught[1]], timed[:1]) == timed[:1]
 
 
 def test_branches_and_lines_are_counted_without_comments(tmp_path):

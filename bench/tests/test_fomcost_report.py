@@ -12,7 +12,7 @@ from browser import (
     page as page,  # the fixture
 )
 from runs import LIMIT_S, PATIENT, RTI_ROOT
-from test_browser import CUT, WIDE
+from test_browser import CONTRAST, CUT, FOLDED, GROUND, OPEN, WIDE
 from test_fomcost import FOM, FOMCOST
 from test_network import possible
 
@@ -93,6 +93,7 @@ browsed = pytest.mark.skipif(
 @pytest.mark.parametrize("width", [1280, 390])
 def test_nothing_of_the_cost_report_overflows(page, width):
     page.look(width)
+    page.ask(OPEN)
     assert page.ask("document.documentElement.scrollWidth <= innerWidth")
     assert page.ask(WIDE) == []
 
@@ -106,10 +107,40 @@ def test_the_cost_report_complains_of_nothing(page, results):
 
 
 @browsed
-def test_no_column_of_the_cost_report_is_cut_on_paper(page):
+def test_the_contents_of_the_cost_report_open_what_they_lead_to(page, results):
+    page.look(1280)
+    page.open(results / "report.html")
+    links = dict(
+        page.ask("[...document.querySelectorAll('.contents a')].map(e => [e.innerText, e.hash])")
+    )
+    folded = page.ask(FOLDED)
+    assert len(folded) > 1 and not any(shown for _, shown in folded)
+    for name, _ in folded:
+        page.ask(f"location.hash = {json.dumps(links[name])}")
+        page.ask("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+        assert [name, True] in page.ask(FOLDED), name
+
+
+@browsed
+def test_no_column_of_the_cost_report_is_cut_on_paper(page, results):
+    """Nor is what is folded missing there."""
+    page.open(results / "report.html")
     page.look(round((297 - 20) / 25.4 * 96), media="print")
     assert page.ask(CUT) == []
     assert page.ask(WIDE) == []
+    assert all(shown for _, shown in page.ask(FOLDED))
+    assert page.print().startswith(b"%PDF-")
+
+
+@browsed
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_cost_report_can_be_read_on_either_ground(page, dark):
+    page.look(1280, dark=dark)
+    ground = page.ask(GROUND)
+    assert (ground == "rgb(255, 255, 255)") != dark
+    for selector in ("body", "th", "td", ".verdict", "h2", "li", "figcaption", "pre"):
+        contrast = page.ask(f"({CONTRAST})({json.dumps(selector)}, {json.dumps(ground)})")
+        assert contrast >= 4.5, selector
 
 
 @browsed
@@ -123,8 +154,10 @@ def test_every_layout_has_its_line_in_the_charts(page, results):
         drawn.setdefault(title, []).append(lines)
     summaries = json.loads((results / "summary.json").read_text())
     assert {s["layout"] for s in summaries} == set(LAYOUTS)
-    # Four layouts of one to five parts and two published lines; five layouts of nine modes.
+    # Four layouts of one to five parts and two published lines, of bytes where packets were seen;
+    # five layouts of nine modes and a published line.
     assert drawn["Update call by parts"] == [[5] * 6]
-    assert drawn["Update call by mode"] == [[9] * 5]
-    assert drawn["Bytes of an update by parts"][0] == [5] * 4
+    assert drawn["Update call by mode"] == [[9] * 6]
+    seen = (results / "wire").exists()
+    assert drawn["Bytes of an update by parts"][0] == [5] * (6 if seen else 4)
     assert drawn["Bytes of an update by mode"] == [[9] * 5]

@@ -27,16 +27,19 @@ def radar(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(there, there, Path(RANGEFED).parent)
 
 
-def built(there: Path, include: Path, library: Path) -> Path:
+C, CPP = ("cc", "-std=c99"), ("c++", "-x", "c++", "-std=c++11")
+
+
+def built(there: Path, include: Path, library: Path, compiler: tuple[str, ...] = C) -> Path:
     """The example there."""
     shutil.copy(ROOT / "examples" / "instrument" / "radar.c", there)
     subprocess.run(
-        ["cc", "-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Werror", "radar.c",
-         "-o", "radar", f"-I{include}", f"-L{library}", f"-Wl,-rpath,{library}",
+        [*compiler, "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Werror", "radar.c",
+         "-o", compiler[0] + "-radar", f"-I{include}", f"-L{library}", f"-Wl,-rpath,{library}",
          "-lstarling-instrument", "-lm"],
         cwd=there, check=True,
     )  # fmt: skip
-    return there / "radar"
+    return there / (compiler[0] + "-radar")
 
 
 def test_the_interface_has_ten_functions_or_fewer_and_no_word_of_hla():
@@ -50,24 +53,35 @@ def test_the_interface_has_ten_functions_or_fewer_and_no_word_of_hla():
         assert word not in said, word
 
 
-def pair(radar: Path, settings: str, env: dict[str, str]) -> list[dict]:
+HZ, TURNS = 20, 500  # of the example's records, and of the turns in which they go out
+
+
+def see_each_other(radars: list[Path], settings: str, env: dict[str, str]) -> None:
+    """Each hears the other at its rate, by the sender's clock; a turn that is left out is late, or
+    costs what was to be sent in it."""
     both = [
         subprocess.Popen([radar, f"exercise=x;station={n};{settings}", "4"], env=env, text=True,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for n in (1, 2)
+        for n, radar in enumerate(radars, 1)
     ]  # fmt: skip
     told = []
     for one in both:
         out, err = one.communicate(timeout=LIMIT_S)
         assert one.returncode == 0, err
         told.append(json.loads(out))
-    return told
+    for of, other in zip(told, reversed(told), strict=True):
+        assert of["others"] == 1 and of["heard"] > 1 and of["wrong"] == 0
+        sent = of["heard"] + of["missed"] - 1  # since the first that was heard
+        off_s = other["left_out"] / TURNS
+        least, most = (HZ * (of["seconds"] + off) for off in (-2 * off_s, off_s))
+        assert least - 2 <= sent <= most + 2, told
 
 
 def test_two_radars_see_each_other_without_an_rti(radar, meet):
+    """One of them is a program in C++."""
     at = meet[meet.index("--local-settings") + 1]
-    for told in pair(radar, f"adapter=tcp;connect={at}", dict(os.environ)):
-        assert told["others"] == 1 and told["heard"] > 0 and told["wrong"] == 0
+    in_cpp = built(radar.parent, radar.parent, Path(RANGEFED).parent, CPP)
+    see_each_other([radar, in_cpp], f"adapter=tcp;connect={at}", dict(os.environ))
 
 
 def test_what_is_installed_is_enough(meet, tmp_path):
@@ -82,8 +96,7 @@ def test_what_is_installed_is_enough(meet, tmp_path):
     loaded = subprocess.run(["ldd", radar, *library.glob("*.so")], text=True, capture_output=True)
     assert str(Path(RANGEFED).parent) not in loaded.stdout
     at = meet[meet.index("--local-settings") + 1]
-    for told in pair(radar, f"adapter=tcp;connect={at}", dict(os.environ)):
-        assert told["others"] == 1 and told["heard"] > 0 and told["wrong"] == 0
+    see_each_other([radar] * 2, f"adapter=tcp;connect={at}", dict(os.environ))
 
 
 def test_two_radars_see_each_other_on_an_rti(radar, tmp_path):
@@ -92,8 +105,7 @@ def test_two_radars_see_each_other_on_an_rti(radar, tmp_path):
         "LD_LIBRARY_PATH": f"{RTI_ROOT}/lib", "STARLING_NET_RUN_DIR": str(tmp_path),
         "STARLING_START_PROGRAM": f"{RTI_ROOT}/bin/starling", "STARLING_START_IDLE_EXIT_S": "1",
     }  # fmt: skip
-    for told in pair(radar, "", env):
-        assert told["others"] == 1 and told["heard"] > 0 and told["wrong"] == 0
+    see_each_other([radar] * 2, "", env)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ that adds by itself."""
 
 import asyncio
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -165,6 +166,49 @@ def test_where_netem_would_not_do_the_emulator_does(tmp_path, monkeypatch, refus
 
     by, said = asyncio.run(chosen())
     assert (by, said.startswith(why)) == ("bench-link" if why else "netem", True)
+
+
+# Makes something else of what it is asked for, which its caller says beside; `false`: it refuses.
+IP = """#!/bin/sh
+case "$*" in *" type gretap "*)
+    printf '%s\n' "$*" >> {said}
+    {can} || {{ echo "Error: Unknown device type." >&2; exit 2; }}
+    exec {ip} -n "$2" link add "$5" type bridge;;
+esac
+exec {ip} "$@"
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "can", "by"),
+    [
+        ("ab", "true", "the kernel's."),
+        ("ab", "false", "emulated by bench-tunnel (this kernel has no gretap)."),
+        ("abc", "true", "emulated by bench-tunnel (there are more than two hosts)."),
+    ],
+)
+def test_gre_is_the_kernels_where_it_has_it(tmp_path, monkeypatch, names, can, by):
+    """By its commands, as netem is. No bench-tunnel runs then."""
+    said = tmp_path / "said"
+    program = tmp_path / "bin" / "ip"
+    program.parent.mkdir()
+    program.write_text(IP.format(said=said, can=can, ip=shutil.which("ip")))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    told: list[str] = []
+    hosts = [network.Host(name=name, tunnel="gre", rate_mbit=100) for name in names]
+    running, places = made(tmp_path, hosts, told.append)
+    assert told == [f"GRE is {by}"]
+    assert running == [network.LINK] * (0 if by == "the kernel's." else len(names))
+    assert [p.address for p in places.values()] == [f"10.78.0.{n + 2}" for n in range(len(names))]
+    ends = [("a", "2", "3"), ("b", "3", "2")] if len(names) == 2 else []
+    wanted = [
+        f"-n {places[name].space.name} link add tun0 type gretap "
+        f"local 10.77.0.{here} remote 10.77.0.{there}"
+        for name, here, there in ends
+    ]
+    asked = said.read_text().splitlines() if said.exists() else []
+    assert asked == (wanted if can == "true" else wanted[:1])
 
 
 def test_links_that_do_nothing_to_frames_are_a_bridge(tmp_path):

@@ -1,17 +1,20 @@
 """Deadlines: none drifts, each that passes without a turn is counted; and what a turn does."""
 
+import bisect
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from ranges import FOM, NEEDED, RANGEFED
-from test_range_ring import STARTED, Live, ended
+from test_range_ring import STARTED, Live
 
 pytestmark = NEEDED
 TESTS = Path(__file__).parent
@@ -60,9 +63,27 @@ def test_in_time_nothing_is_late_or_missed():
     assert counts == [100, 0, 0, 0, 100]
 
 
+@pytest.mark.parametrize("updates", [0, 40])
+@pytest.mark.parametrize("phase", ["0", "0.618", "0.999"])
+@pytest.mark.parametrize(
+    ("hz", "tick_hz"), [("60", "500"), ("10", "500"), ("0.5", "100"), ("500", "500"), ("7", "1000")]
+)
+def test_updates_are_due_by_the_divider(hz, tick_hz, phase, updates):
+    """Number n is due after n periods and the phase, in the first turn that is not earlier; with an
+    end, no more than there are."""
+    turns = range(0, 2000)
+    said = subprocess.run(
+        [Path(RANGEFED).with_name("bench-pace"), hz, phase, str(updates), tick_hz],
+        capture_output=True, text=True, check=True, input="\n".join(map(str, turns)),
+    ).stdout.split()  # fmt: skip
+    first = [-(-(n + Fraction(phase)) * Fraction(tick_hz) // Fraction(hz)) for n in range(2000)]
+    first = first[:updates] if updates else first
+    assert [int(due) for due in said] == [bisect.bisect_right(first, turn) for turn in turns]
+
+
 @pytest.fixture(scope="module")
 def null(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an adapter that carries nothing."""
+    """A folder with an adapter that carries nothing, and brings a message in each turn."""
     there = tmp_path_factory.mktemp("null")
     subprocess.run(
         ["c++", "-std=c++14", "-shared", "-fPIC", f"-I{TESTS.parent / 'cpp'}",
@@ -90,8 +111,30 @@ def measured(elements: int, program: Path | str = RANGEFED or "") -> Live:
     live = Live(*OPTIONS, program=program)
     live.say("start")
     live.until(lambda line: line["event"] == "element" and line["number"] >= elements)
-    ended(live)
+    left(live)
     return live
+
+
+def left(live: Live) -> tuple[int, float]:
+    """Ends it; how many messages came, of which it took each, and the longest time that it gave a
+    turn."""
+    live.say("resign")
+    code, err = live.rest()
+    assert code == 0, err
+    (came, longest) = re.search(r"null: (\d+) came, at most (\S+) s a turn", err).groups()
+    taken = [line["samples"] for line in live.lines if line["event"] == "state"][-1]
+    # Of each update's turn, and of those between them.
+    assert taken == int(came) >= live.elements()[-1]
+    return int(came), float(longest)
+
+
+def test_a_turn_takes_callbacks_for_at_most_a_millisecond(null, monkeypatch):
+    monkeypatch.setenv("BENCH_ADAPTERS", str(null))
+    live = Live(*OPTIONS)
+    live.say("start")
+    live.until(lambda line: line["event"] == "element" and line["number"] >= 20)
+    _, longest = left(live)
+    assert 0 < longest <= 0.001
 
 
 def test_a_turn_allocates_nothing(null, monkeypatch, tmp_path):
@@ -127,15 +170,15 @@ def test_a_turn_calls_the_system_for_nothing_but_sleep(null, monkeypatch, tmp_pa
     calls = Counter(
         line.split("(")[0] for line in (tmp_path / "calls").read_text().splitlines() if "(" in line
     )
-    ended(live)
+    left(live)
     # Where it is attached, a sleep that was under way is taken up again.
     assert set(calls) <= {"clock_nanosleep", "restart_syscall"} and calls["clock_nanosleep"] > 100
 
 
 @pytest.mark.long
 def test_an_update_costs_the_measuring_side_at_most_10000_instructions(null, monkeypatch, tmp_path):
-    """With all turns between two updates, five at 500 a second; beside it the adapter and its RTI.
-    Those are 3 us of a CPU of 3 GHz, and at 60 Hz 0.02 % of it."""
+    """With all turns between two updates, five at 500 a second, and what comes in each; beside it
+    the adapter and its RTI. Those are 3 us of a CPU of 3 GHz, and at 60 Hz 0.02 % of it."""
     if not shutil.which("valgrind"):
         assert os.environ.get("REQUIRE_ALL") != "1"
         pytest.skip("there is no valgrind")

@@ -55,6 +55,8 @@ def test_federates_on_hosts_that_ssh_reaches(run, net, name):
     (execution,) = json.loads((run.directory / "out" / "run.json").read_text())["executions"]
     for facts in execution["found"].values():
         assert facts["cpus"] >= 1 and facts["disk_free_bytes"] > 0 and facts["governor"]
+        assert facts["kernel_build"] == os.uname().version and "begun" not in facts
+        assert facts["preemption"] and facts["clock_source"]
         assert abs(facts["clock_ahead_s"]) <= facts["clock_bound_s"]
     nothing_stays(run, net)
 

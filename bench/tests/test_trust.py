@@ -5,6 +5,7 @@ was lost wins nothing, and that whatever else may count is told.
 import io
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -291,12 +292,37 @@ def test_cpus_that_a_container_may_not_have_are_not_counted(tmp_path, quota, abo
     assert machine.facts()["cpus_usable"] <= there
 
 
+@pytest.mark.parametrize(
+    ("build", "choice", "begun", "said"),
+    [
+        ("#1 SMP PREEMPT_RT Debian 6.12", "", "", "PREEMPT_RT"),
+        ("#1 SMP PREEMPT Fri", "", "quiet", "PREEMPT"),
+        ("#1 SMP Fri", "", "preempt=full", "none or voluntary"),
+        ("#1 SMP PREEMPT_DYNAMIC Fri", "none voluntary (full) lazy", "preempt=none",
+         "full (PREEMPT_DYNAMIC)"),
+        ("#1 SMP PREEMPT_DYNAMIC Fri", "", "quiet preempt=none preempt=voluntary ro",
+         "voluntary (PREEMPT_DYNAMIC)"),
+        ("#1 SMP PREEMPT_DYNAMIC Fri", "", "quiet xpreempt=none", "not known (PREEMPT_DYNAMIC)"),
+        ("", "", "", "not known"),
+    ],
+)  # fmt: skip
+def test_the_preemption_model_is_the_one_in_force(build, choice, begun, said):
+    """A kernel that can change it says which it can have by its build only."""
+    assert machine.preemption(build, choice, begun) == said
+
+
 def test_what_there_was_to_know_of_this_host_is_in_the_report(tmp_path):
     of = made(tmp_path)
     of.run["found"] = {"disk_free_bytes": 123456789, "busy": [], "cleaned": []}
     figures.write(of, of.save())
     page = (of.directory / "report.html").read_text()
     assert "<h2>Host this one</h2>" in page and "123456789" in page
+    # Of which system its figures are.
+    found = dict(re.findall("<tr><th[^>]*>([a-z_]+)</th><td[^>]*>([^<]*)</td></tr>", page))
+    assert found["kernel"] == os.uname().release and found["kernel_build"] == os.uname().version
+    assert found["preemption"] == machine.facts()["preemption"]
+    clock = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+    assert found["clock_source"] == (clock.read_text().strip() if clock.exists() else "unknown")
     of.close()
 
 

@@ -33,6 +33,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     unsigned long heard = 0, missed = 0, wrong = 0;
+    uint64_t first_ns = 0, last_ns = 0; /* when the first and the last that was heard were sent */
     struct timespec const pause = {0, 10000000};
     long const turns = (long)(atof(argv[2]) * 100);
     for (long turn = 0; turn < turns && starling_instrument_state(link) == 0; ++turn) {
@@ -45,7 +46,9 @@ int main(int argc, char **argv) {
             starling_news news;
             if (starling_instrument_read(link, station, &other, &news) != 1)
                 continue;
-            ++heard;
+            last_ns = news.sent_ns;
+            if (heard++ == 0)
+                first_ns = last_ns;
             missed += news.missed;
             wrong += !(other.range >= 12000 && other.range < 12100);
         }
@@ -56,8 +59,13 @@ int main(int argc, char **argv) {
         fprintf(stderr, "radar: %s\n", starling_instrument_error(link));
     unsigned stations[10];
     int const others = starling_instrument_stations(link, stations, 10);
-    printf("{\"heard\": %lu, \"missed\": %lu, \"wrong\": %lu, \"others\": %d}\n", heard, missed,
-           wrong, others);
+    /* Turns of its own sending: what was to be sent in them was not, or later. */
+    uint64_t left_out = 0;
+    starling_instrument_timing(link, NULL, NULL, &left_out);
+    printf("{\"heard\": %lu, \"missed\": %lu, \"wrong\": %lu, \"others\": %d, \"seconds\": %.3f, "
+           "\"left_out\": %lu}\n",
+           heard, missed, wrong, others, (double)(last_ns - first_ns) * 1e-9,
+           (unsigned long)left_out);
     starling_instrument_close(link);
     return failed || wrong != 0;
 }

@@ -209,6 +209,9 @@ Json lookAround(double seconds, std::string const& directory) {
     load >> minute;
     return {{"host", system.nodename},
             {"kernel", system.release},
+            {"kernel_build", system.version},
+            {"preempt", textOf("/sys/kernel/debug/sched/preempt")},
+            {"begun", textOf("/proc/cmdline")},
             {"cpu", model.empty() ? system.machine : model},
             {"cpus", CPU_COUNT(&usable)},
             {"governor", governor.empty() ? "unknown" : governor},

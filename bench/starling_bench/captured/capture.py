@@ -385,10 +385,10 @@ def by_way(summaries: list[dict]) -> dict[tuple[str, str, str], list[dict]]:
 
 
 def seen_alike(summaries: list[dict], group: list[dict]) -> list[dict]:
-    """Tests like those of a group whose packets were seen, by the same way if there are such; else
-    the group."""
-    way = lambda s: (s["kind"], s["transport"], s.get("way"))  # noqa: E731
-    seen = [s for s in summaries if s["wire"] and way(s)[:2] == way(group[0])[:2]]
+    """Tests like those of a group on its RTI whose packets were seen, by the same way if there are
+    such; else the group."""
+    way = lambda s: (s["kind"], s["transport"], s.get("rti"), s.get("way"))  # noqa: E731
+    seen = [s for s in summaries if s["wire"] and way(s)[:3] == way(group[0])[:3]]
     seen = [s for s in seen if way(s) == way(group[0])] or seen
     return [s for s in seen if s["sequence"] == seen[0]["sequence"]] or group
 

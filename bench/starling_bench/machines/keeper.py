@@ -15,6 +15,7 @@ from typing import Protocol
 
 from ..errors import USAGE, BenchError
 from ..outside import line_of
+from .machine import preemption
 
 PROGRAM = "bench-keep"
 LINE_MAX = 1 << 20  # bytes of what it is told (cpp/keep/keep.cpp)
@@ -138,6 +139,8 @@ class Keeper:
     async def found(self) -> dict:
         """What a reader of figures must know of that host."""
         facts = await self.ask("look", s=0.5)
+        said = (facts.pop(key, "") for key in ("preempt", "begun"))
+        facts["preemption"] = preemption(facts.get("kernel_build", ""), *said)
         ahead, bound = await self.clock()
         return facts | {"clock_ahead_s": ahead, "clock_bound_s": bound, "cleaned": self.cleaned}
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import platform
+import re
 import subprocess
 from pathlib import Path
 
@@ -33,12 +34,36 @@ def usable_cpus(root: Path = Path("/")) -> float:
     return may
 
 
+# Where a kernel that can change its preemption model says which is in force, and how it was begun.
+_PREEMPT, _BEGUN = "/sys/kernel/debug/sched/preempt", "/proc/cmdline"
+
+
+def preemption(build: str, choice: str, begun: str) -> str:
+    """The model in force, by what a kernel says of its build, of its choice ("none (full)"; root
+    may see it) and of how it was begun; each may be "", not known."""
+    if not build:
+        return "not known"
+    if "PREEMPT_DYNAMIC" not in build.split():
+        built = [word for word in build.split() if word.startswith("PREEMPT")]
+        return built[0] if built else "none or voluntary"
+    said = re.findall(r"\((\w+)\)", choice) or re.findall(r"(?:^|\s)preempt=(\w+)", begun)
+    return f"{said[-1] if said else 'not known'} (PREEMPT_DYNAMIC)"
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""
+
+
 def facts() -> dict:
     """Of this one, by name."""
     info = {
         "host": platform.node(),
         "kernel": platform.release(),
-        "kernel_build": platform.version(),  # names its preemption model
+        "kernel_build": platform.version(),
+        "preemption": preemption(platform.version(), _text(_PREEMPT), _text(_BEGUN)),
         "cpus": os.cpu_count(),
         "cpus_usable": usable_cpus(),
         "python": platform.python_version(),
@@ -49,10 +74,7 @@ def facts() -> dict:
         "governor": "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
         "rmem_max": "/proc/sys/net/core/rmem_max",
     }.items():
-        try:
-            info[key] = Path(path).read_text().strip()
-        except OSError:
-            info[key] = "unknown"
+        info[key] = _text(path) or "unknown"
     cpu = [
         line.partition(":")[2].strip()
         for line in Path("/proc/cpuinfo").read_text().splitlines()

@@ -231,12 +231,13 @@ async def network(
     tell: Callable[[str], None] | None = None, by: str | None = None,
 ):  # fmt: skip
     """The places of these hosts by name, as long as it lasts. What carries their frames, where
-    links do something to these, and its floor, is told. `by`: that, whatever links do."""
+    links do something to these, and its floor, is told, and what makes tunnels. `by`: what carries
+    frames, whatever links do."""
     spaces: list[str] = []
     try:
         if tell and any(host.rule for host in hosts):
             tell(await _floor(hosts, run, program, log))
-        yield await _build(hosts, run, launcher, program, log, spaces, by) if hosts else {}
+        yield await _build(hosts, run, launcher, program, log, spaces, tell, by) if hosts else {}
     finally:
         for space in reversed(spaces):
             await _tool("ip", "netns", "delete", space, may_fail=True)
@@ -275,7 +276,7 @@ async def _floor(hosts: list[Host], run: Run, program: Path, log: Path) -> str:
 
 async def _build(
     hosts: list[Host], run: Run, launcher: Launcher, program: Path, log: Path, spaces: list[str],
-    by: str | None,
+    tell: Callable[[str], None] | None, by: str | None,
 ) -> dict[str, Place]:  # fmt: skip
     check(hosts, program)
     prefix = run.temporary.name
@@ -330,7 +331,9 @@ async def _build(
             tunnels.Site(space, address, host.mtu or 1500)
             for space, address, host in zip(there, addresses, hosts, strict=True)
         ]
-        addresses = await tunnels.build(kind, sites, _tool, launcher, program, log.parent)
+        addresses, said = await tunnels.build(kind, sites, _tool, launcher, program, log.parent)
+        if tell and said:
+            tell(said)
     return {
         host.name: Place(SPACES / space, address)
         for host, space, address in zip(hosts, there, addresses, strict=True)

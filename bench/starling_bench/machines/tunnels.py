@@ -1,9 +1,10 @@
 """Tunnels between hosts that are network namespaces: each gets an interface "tun0" and an address
 of a network of its own, 10.78.0.0/16, which is reached only through the tunnel.
 
-vxlan: the kernel's. gre: Ethernet over GRE by bench-tunnel, whatever the kernel has. wireguard: the
-kernel's, or the distribution's wireguard-go; it carries no multicast, but to the only other host.
-wireguard-vxlan: vxlan within it, which carries all.
+vxlan: the kernel's. gre: Ethernet over GRE, between two hosts by the kernel where it has that, else
+by bench-tunnel; which of them is told. wireguard: the kernel's, or the distribution's wireguard-go;
+it carries no multicast, but to the only other host. wireguard-vxlan: vxlan within it, which carries
+all.
 """
 
 import asyncio
@@ -22,11 +23,11 @@ DEVICE = "tun0"
 # What each takes of a link's MTU: outer IPv4, and its own headers.
 OVERHEAD = {"gre": 20 + 4 + 14, "vxlan": 20 + 8 + 8 + 14, "wireguard": 20 + 8 + 32 + 20}
 OVERHEAD["wireguard-vxlan"] = OVERHEAD["wireguard"] + OVERHEAD["vxlan"]
-_WORDS = {"gre": "GRE (emulated)", "vxlan": "VXLAN", "wireguard": "WireGuard",
+_WORDS = {"gre": "GRE", "vxlan": "VXLAN", "wireguard": "WireGuard",
           "wireguard-vxlan": "VXLAN in WireGuard"}  # fmt: skip
 _ENCRYPTED = "wg0"  # the outer one where there are two
 _READY_S = 10.0
-Tool = Callable[..., Awaitable[None]]
+Tool = Callable[..., Awaitable[bool]]
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,13 @@ def lacking(kind: str | None, program: Path) -> str:
 
 async def build(
     kind: str, sites: list[Site], tool: Tool, launcher: Launcher, program: Path, logs: Path
-) -> list[str]:
-    """Makes them between all; the addresses inside."""
+) -> tuple[list[str], str]:
+    """Makes them between all; the addresses inside, and what a reader must know of them."""
     if why := lacking(kind, program):
         raise BenchError("STL-TUN-001", f"no tunnels: {why}", kind, "install it", USAGE)
     inside = [site.address.replace("10.77.", "10.78.") for site in sites]
     make = {"gre": _gre, "vxlan": _vxlan, "wireguard": _wireguard, "wireguard-vxlan": _both}[kind]
-    await make(sites, inside, tool, launcher, program, logs)
+    said = await make(sites, inside, tool, launcher, program, logs)
     ethernet = kind != "wireguard"
     for n, (site, address) in enumerate(zip(sites, inside, strict=True)):
         ip = ("ip", "-n", site.space)
@@ -77,7 +78,7 @@ async def build(
             if m != n:
                 await tool(*ip, "neigh", "add", other, "lladdr", _hardware(m), "dev", DEVICE,
                            "nud", "permanent")  # fmt: skip
-    return inside
+    return inside, said or ""
 
 
 def _hardware(number: int) -> str:
@@ -100,7 +101,17 @@ async def _vxlan(
 
 async def _gre(
     sites: list[Site], inside: list[str], tool: Tool, launcher: Launcher, program: Path, logs: Path
-) -> None:
+) -> str:
+    why = "there are more than two hosts"
+    if len(sites) == 2:
+        why = "this kernel has no gretap"
+        for here, there in (sites, sites[::-1]):
+            add = ("ip", "-n", here.space, "link", "add", DEVICE, "type", "gretap")
+            ends = ("local", here.address, "remote", there.address)
+            if not await tool(*add, *ends, may_fail=here == sites[0]):
+                break
+        else:
+            return "GRE is the kernel's."
     for n, site in enumerate(sites, 1):
         command = [str(program.with_name(PROGRAM)), "--device", DEVICE, "--local", site.address]
         for other in sites:
@@ -110,6 +121,7 @@ async def _gre(
             LINK, command, log, dict(os.environ), logs, space=SPACES / site.space
         )
         await _until(lambda one=one: one.has_said(b"ready", line=True), one)
+    return f"GRE is emulated by {PROGRAM} ({why})."
 
 
 async def _both(sites: list[Site], inside: list[str], tool: Tool, *more) -> None:

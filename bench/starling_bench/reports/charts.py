@@ -108,12 +108,14 @@ def wire_table(head: tuple[str, ...], tests: list[tuple[tuple[str, ...], dict]])
             why = "not found: of each update a message's values are too short, or another's"
             lines.append((*names, values, str(s["messages"]), why, *"-" * 8))
             continue
-        form = w["why"] if w["by_format"] is None else tenths(w["by_format"])
+        form, beside = w["why"], "-"
+        if w["by_format"] is not None:
+            form, beside = tenths(w["by_format"]), f"{w['beside_each']:.3g}"
         more = f", of {w['unknown']} calls not found" if w["unknown"] else ""
         lines.append((
             *names, values, str(w["messages"]), f"{w['protocol']} to {w['to']}",
             span(w), form, f"{w['updates']}{more}",
-            str(w["others"]), str(w["shared"]), f"{w['beside_each']:.3g}",
+            str(w["others"]), str(w["shared"]), beside,
             f"{w['repeated_bytes']} of {w['carried']} bytes", str(w["acknowledgements"]),
         ))  # fmt: skip
     return text_table((*head, *_WIRE), lines)

@@ -80,7 +80,7 @@ void Measure::wait(bench::Deadlines& deadlines) {
 bool Measure::run(Test const& test, unsigned station, std::uint64_t updates) {
     // Instruments don't keep step with each other: their updates are spread over the period.
     double const phase = static_cast<double>(station * 618 % 1000) / 1000;
-    Due const due(test.hzOf(station), phase, updates, test.tickHzOf(station));
+    bench::Due const due(test.hzOf(station), phase, updates, test.tickHzOf(station));
     std::uint64_t const cpu = nsOf(CLOCK_THREAD_CPUTIME_ID);
     std::uint64_t done = 0;
     skipped_ = planned_ = 0;

@@ -65,24 +65,6 @@ private:
     }
 };
 
-// Which updates are due by a turn: `hz` of them a second, the first after `phase` of a period.
-class Due {
-public:
-    Due(double hz, double phase, std::uint64_t updates, double tickHz)
-        : hz_(hz), phase_(phase), tickHz_(tickHz), updates_(updates) {}
-    // How many are due until then.
-    std::uint64_t by(std::uint64_t turn) const {
-        double const at = static_cast<double>(turn) / tickHz_ * hz_ - phase_;
-        if (at < 0) return 0;
-        auto const due = static_cast<std::uint64_t>(at + 1e-6) + 1;
-        return updates_ != 0 && due > updates_ ? updates_ : due;
-    }
-
-private:
-    double hz_, phase_, tickHz_;
-    std::uint64_t updates_;
-};
-
 class Measure {
 public:
     Measure(bench::Instrument& instrument, Shared& shared, volatile std::sig_atomic_t const& stop)

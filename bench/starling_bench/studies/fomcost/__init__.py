@@ -97,6 +97,7 @@ def whole(
     program: Annotated[Path | None, typer.Option(help="The federates' program.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory for results, new.")] = None,
     rtis: Annotated[Path | None, typer.Option(help=r"File with [\[rti]]: others beside.")] = None,
+    helpers: Annotated[bool, typer.Option(help="All have the standard's encoding helpers.")] = True,
     scale: Annotated[float, typer.Option(min=0.001, help="So many times as many updates.")] = 1.0,
     idle_wait_s: Annotated[float, typer.Option(help="Wait so long for an idle machine.")] = 60,
     fom: Annotated[list[Path], typer.Option(help="Modules of a FOM of your own.")] = [],  # noqa: B006
@@ -113,6 +114,6 @@ def whole(
         raise BenchError("STL-FOM-010", what, do="see --help", exit_code=USAGE)
     own = plans.own_class(fom, class_name, mode_field, seed) if fom else None
     places = rti_root.resolve(), program.resolve()
-    file, left_out = plans.write(out, *places, rtis, seed, own, rate)
+    file, left_out = plans.write(out, *places, rtis, seed, own, rate, helpers)
     notes = [f"left out: {what}" for what in left_out]
     return Attempt(STUDY, file, out, scale=scale, idle_wait_s=idle_wait_s, notes=notes).run()

@@ -17,6 +17,7 @@ _TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding
 _EASE = ("layout", "lines of codec", "branches", "forms in memory")
 _SERIES = {"attributes": ("attributes", "parts"), "modes": ("mode", "mode"),
            "own": ("attributes", "attributes")}  # fmt: skip
+Drawn = dict[str, list[charts.Point]]  # points by their line
 
 
 def write(store: Store, summaries: list[dict]) -> None:
@@ -59,8 +60,8 @@ def _charts(page: Page, group: list[dict], seen: list[dict], wrong: str) -> list
     """Time and bytes, of the series of parts, of the modes, and of a class of somebody's own."""
     drawn = []
     for name, (x, axis) in _SERIES.items():
-        lines: dict[str, list[charts.Point]] = {}
-        lengths: dict[str, list[charts.Point]] = {}
+        lines: Drawn = {}
+        lengths: Drawn = {}
         shown, sized = (analysis.series(of, name) for of in (group, seen))
         sized = [s for s in sized if not (s["wire"] and s["wire"]["unknown"])]
         for of, into in ((shown, lines), (sized or shown, lengths)):
@@ -70,20 +71,38 @@ def _charts(page: Page, group: list[dict], seen: list[dict], wrong: str) -> list
                 point = (y["mean"], y["low"], y["high"])
                 point = point if into is lines else map((s["wire"] or s).get, SPAN)
                 into.setdefault(line, []).append((s[x], *point))
-        if name == "attributes" and (first := lines.get("multiple")):
-            for rti, share in _TEXTS["per_attribute"].items():
-                at = [(n, first[0][1] * (1 + share / 100 * (n - 1))) for n in range(1, 6)]
-                lines[f"published, {rti}"] = [(*point, None, None) for point in at]
         unit, title = analysis.measured(group), f"by {axis}{wrong}"
-        published = [line for line in lines if line.startswith("published")]
-        if lines and not group[0]["wire"]:
-            drawn.append(charts.lines(page, f"Update call {title}", axis, unit, lines, published,
-                                      _TEXTS["report"]["broken"] if published else ""))  # fmt: skip
         caught = bool(sized and seen[0]["wire"])
+        begin = _TEXTS["broken"].get(name, "")
+        if lines and not group[0]["wire"]:
+            theirs = _published(name, lines)
+            drawn.append(charts.lines(page, f"Update call {title}", axis, unit, lines, theirs,
+                                      begin if theirs else ""))  # fmt: skip
         if lengths:
+            theirs = _published(name, lengths, captured=True) if caught else []
+            caption = " ".join([_TEXTS["bytes"][str(caught).lower()], *([begin] if theirs else [])])
             drawn.append(charts.lines(page, f"Bytes of an update {title}", axis, "bytes", lengths,
-                                      caption=_TEXTS["bytes"][str(caught).lower()]))  # fmt: skip
+                                      theirs, caption))  # fmt: skip
     return drawn
+
+
+def _published(name: str, drawn: Drawn, captured: bool = False) -> list[str]:
+    """Adds the source's lines to those of a series' calls, or of what was captured of it; their
+    names."""
+    first = next((p[1] for p in drawn.get("multiple", ()) if p[0] == 1), 0.0)
+    theirs: Drawn = {}
+    if name == "attributes" and first:
+        steps = {rti: first * more / 100 for rti, more in _TEXTS["per_attribute"].items()}
+        if captured:
+            steps = {f"{n} bytes beside each": 12.0 + n for n in _TEXTS["overhead"]}
+        for line, step in steps.items():
+            at = [(n + 1, first + n * step, None, None) for n in range(5)]
+            theirs[f"published, {line}"] = at
+    if name == "modes" and not captured and (fixed := drawn.get("fixed")):
+        more = _TEXTS["penalty"]
+        theirs["published"] = [(p[0], p[1] * (1 + more[p[0]] / 100), None, None) for p in fixed]
+    drawn |= theirs
+    return list(theirs)
 
 
 def _costs(page: Page, group: list[dict]) -> list[str]:
@@ -111,15 +130,17 @@ def _penalties(group: list[dict]) -> list[str]:
 def _wire(seen: list[dict]) -> list[str]:
     if not seen:
         return []
-    own = ("kind", "series", "attributes")
-    at = [s for s in seen if tuple(s[k] for k in own) == ("object", "attributes", 5)]
-    five = {(s["sequence"], s["transport"], s["layout"]): s["wire"] for s in at}
+    at = [s for s in seen if (s["kind"], s["series"]) == ("object", "attributes")]
+    key = ("sequence", "transport", "layout", "attributes")
+    wires = {tuple(s[k] for k in key): s["wire"] for s in at}
     said = ""
-    for way in dict.fromkeys((sequence, by) for sequence, by, _ in five):
-        several, one = (five.get((*way, layout)) for layout in ("multiple", "fixed"))
-        if several and one:
+    for way in dict.fromkeys(k[:2] for k in wires):
+        of = (("multiple", 1), ("multiple", 5), ("fixed", 5))
+        first, several, one = (wires.get((*way, *test)) for test in of)
+        if first and several and one:
             more = 100 * (several["bytes"] / one["bytes"] - 1)
-            words = {"by": ", ".join(way).replace("_", " "), "beside": several["beside_each"]}
+            beside = (several["bytes"] - first["bytes"]) / 4 - 12  # whatever the format is
+            words = {"by": ", ".join(way).replace("_", " "), "beside": beside}
             said += f"<li>{escape(_TEXTS['report']['five'].format(more=more, **words))}</li>"
     keys = ("sequence", "kind", "transport", "layout", "attributes", "mode")
     tests = [(tuple(str(s[k]).replace("_", " ") for k in keys), s) for s in seen]

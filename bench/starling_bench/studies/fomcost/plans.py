@@ -16,12 +16,17 @@ _KEPT = ("repetitions", "warm_up", "samples", "gap_ms")
 own_class = functools.partial(updates, one_attribute=_ONE)
 
 
+# Where Starling goes its usual ways; beside it RTIs of `--rtis` are timed, counted and captured.
+_USUAL = {"unix", "network"}
+
+
 def write(
     out: Path, root: Path, program: Path, rtis: Path | None, seed: int, own: dict | None,
-    rate: float,
+    rate: float, helpers: bool = True,
 ) -> tuple[Path, list[str]]:  # fmt: skip
     """The file, in a directory beside the results, and what of the study is left out here, why.
-    `own` are the updates of a class; None: the five layouts."""
+    `own` are the updates of a class; None: the five layouts, or those that need no `helpers` of the
+    standard's."""
     directory = beside(out, ".plan")
     plan, left_out = tables.read(_EXPERIMENTS / "fomcost.tsf.toml"), []
     if os.geteuid() == 0 and shutil.which("ip"):
@@ -43,9 +48,15 @@ def write(
             tests[:] = planned(own, kept)
         for test in tests:
             test["seed"] = seed
+            if not helpers and "standard" in test["layout"]:
+                test["layout"].remove("standard")
+    if not helpers:
+        left_out.append("layout 'standard': not all RTIs have the standard's encoding helpers")
     if rtis:
         plan["include"] = [str(rtis.resolve())]
-        plan["sequence"][0]["rti"] += [rti["name"] for rti in tables.read(rtis).get("rti", [])]
+        others = [rti["name"] for rti in tables.read(rtis).get("rti", [])]
+        for s in plan["sequence"]:
+            s["rti"] += others if _USUAL & {*s["rti"]} else []
     tables.write(directory / "fomcost.tsf.toml", plan)
     if own:
         (directory / "values.json").write_text(json.dumps(own), encoding="utf-8")
