@@ -1,8 +1,13 @@
 """Which tests run in the same process, and what all of them inherit."""
 
 import signal
+import sys
+from pathlib import Path
 
 import pytest
+
+# The scripts beside the package are tested, too.
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 # By nohup it is ignored, also by what tests start, and then ends no run.
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:

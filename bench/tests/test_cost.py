@@ -4,12 +4,10 @@ the machine does."""
 import argparse
 import os
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
 import measure
 
 BMFED, RTI_ROOT = os.environ.get("BMFED"), os.environ.get("RTI_ROOT")

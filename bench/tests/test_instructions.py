@@ -3,12 +3,10 @@
 import argparse
 import os
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
 import instructions
 from instructions import Row
 
