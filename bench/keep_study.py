@@ -5,7 +5,7 @@ bench/keep_study.py build/bench/STUDY[-NAME]-DATE-TIME [TO]   (no NAME: "campaig
 docs/reports)
 bench/keep_study.py --index [TO]   renews the list of what is there, TO/README.md, as keeping does
 
-report.html as it is, and one figure (see keep.py); summary.json (its numbers to six digits),
+report.html as it is, and one figure (see keep.py); summary.json (its numbers to five digits),
 run.json and what federates counted (facts) packed. What did not end well, is of no commit or too
 large, is refused. Folders of this tree are as they are in it.
 """
@@ -65,7 +65,7 @@ def kept(run: Path) -> dict[str, bytes]:
 
 def _rounded(text: str) -> float:
     """More digits than are known take most of the room."""
-    return float(f"{float(text):.6g}")
+    return float(f"{float(text):.5g}")
 
 
 def _text(path: Path) -> str:

@@ -74,7 +74,8 @@ def table(
 
     def cell(tag: str, n: int, content: str) -> str:
         words = ["t"] * (n in {0, *left, *said}) + ["said"] * (n in said)
-        kinds = f' class="{" ".join(words)}"' if words else ""
+        # Of tables with ten thousand cells quotes would be a tenth.
+        kinds = " class=t" if words == ["t"] else f' class="{" ".join(words)}"' if words else ""
         return f"<{tag}{kinds}>{content}</{tag}>"
 
     def line(tag: str, cells: Iterable[str]) -> str:
