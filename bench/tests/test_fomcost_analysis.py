@@ -312,3 +312,9 @@ def test_branches_and_lines_are_counted_without_comments(tmp_path):
     path = tmp_path / "x.cpp"
     path.write_text("// if for while\nint f(int x) {\n    if (x && 1) return x ? 1 : 2;\n\n}\n")
     assert ease(path) == Ease(3, 3, 1)
+
+
+def test_what_else_a_process_does_is_no_part_of_counted_instructions():
+    of = {"instructions": [1451.2, 1135.7], "us": [2.0, 1.0]}
+    assert analysis.values(of, "instructions") == [1135.7]
+    assert analysis.values(of, "us") == [2.0, 1.0]

@@ -24,6 +24,12 @@ def measured(group: list[dict]) -> str:
     return "instructions" if all(s["instructions"] for s in group) else "us"
 
 
+def values(s: dict, key: str) -> list[float]:
+    """A test's samples; of instructions the least: what else a process does adds to a count, and
+    nothing takes away from it."""
+    return [min(s[key])] if key == "instructions" else s[key]
+
+
 def series(group: list[dict], name: str) -> list[dict]:
     """In order; of the series of parts those that every layout has."""
     order = {mode: n for n, mode in enumerate(MODES)}
@@ -43,7 +49,7 @@ def costs(group: list[dict]) -> tuple[list[dict], Fit] | None:
     tests = own or series(group, "attributes")
     levels = [] if own else [s["layout"] for s in tests]
     steps = [(s["fields"] - 1, s[size] - 28) for s in tests]
-    found = fit(steps, [s[key] for s in tests], levels)
+    found = fit(steps, [values(s, key) for s in tests], levels)
     return (tests, found) if found else None
 
 
@@ -54,7 +60,7 @@ def penalty(group: list[dict], layout: str, modes: list[str]) -> Estimate | None
     if not all(one and other for one, other in both):
         return None
     key = measured(group)
-    return more([one[key] for one, _ in both], [other[key] for _, other in both])
+    return more(*([values(s, key) for s in side] for side in zip(*both, strict=True)))
 
 
 def ease_of(layout: str) -> Ease:
