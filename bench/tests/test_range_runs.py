@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as parquet
 import pytest
-from browser import PROGRAM, browser
+from browser import OPEN, PROGRAM, browser, fits, leads, readable, whole_on_paper
 from ranges import (
     NEEDED,
     RANGEFED,
@@ -21,7 +21,6 @@ from ranges import (
     text,
 )
 from runs import LIMIT_S, SHORT
-from test_browser import WIDE
 from test_network import possible
 from test_range_ring import dropped
 
@@ -340,12 +339,15 @@ def test_the_report_in_a_browser(run):
     assert code == 0, err
     report = run.directory / "out" / "report.html"
     with browser() as page:
-        for width in (1280, 390):
-            page.look(width)
-            page.open(report)
-            assert page.ask("document.documentElement.scrollWidth <= innerWidth")
-            assert page.ask(WIDE) == []
-            assert page.complaints() == []
+        leads(page, report)
+        assert page.complaints() == []
+        for opened in ("", OPEN):
+            page.ask(opened)
+            fits(page, 1280, 390)
+            whole_on_paper(page)
+        for dark in (False, True):
+            readable(page, dark, "body", "th", "td", ".verdict", "figcaption", "summary", "pre")
+        page.look(1280)
         said = page.ask("document.body.innerText")
         for words in ("In budget", "100 Hz baseline", "500 turns a second", "Timing error",
                       "not measured in this run", "one clock"):  # fmt: skip
