@@ -8,6 +8,8 @@ import shutil
 import signal
 import subprocess
 import time
+import tomllib
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +33,7 @@ network_needed = pytest.mark.skipif(
     os.environ.get("REQUIRE_ALL") != "1" and not possible(),
     reason="root and iproute2 are needed",
 )
+EXPERIMENTS = Path(__file__).parents[1] / "experiments" / "range"
 TEST = "bytes = 1024\nhz = 20.0\nduration_s = {seconds}\nfloor_s = 0.1"
 LONG = TEST.format(seconds=300)
 SEVERAL = TEST.format(seconds=[0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
@@ -283,6 +286,26 @@ def test_callbacks_by_a_thread_deliver_everything(run):
     rows = run.rows()
     assert {r["execution"] for r in rows} == {"e", "e.threaded"}
     assert all(r["lost"] == "0" and int(r["received"]) > 0 for r in rows)
+
+
+@pytest.mark.long
+def test_bundles_wait_their_5_ms_where_a_thread_delivers(run):
+    """As in the shipped settings; a polled federate's evoke behind each update ends them."""
+    settings = tomllib.loads((EXPERIMENTS / "settings.tsf.toml").read_text())
+    (rti,) = (one for one in settings["rti"] if one["name"] == "starling-5ms")
+    env = ", ".join(f'{name} = "{value}"' for name, value in rti["env"].items())
+    test = TEST.format(seconds=3) + "\nthreaded = [false, true]"
+    tsf = text(test, adapter="starling")
+    given = f'adapter = "starling"\nenv = {{ {env} }}\n'
+    code, _, err = run.start(tsf.replace('adapter = "starling"\n', given)).end()
+    assert code == 0, err
+    rows = run.rows()
+    for row in rows:
+        if row["execution"] == "e.threaded":
+            assert float(row["p50_ms"]) >= 5, row
+        else:
+            assert float(row["min_ms"]) < 5, row
+    assert len(rows) == 4
 
 
 def by_datagrams(tsf: str) -> str:
