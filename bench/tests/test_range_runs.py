@@ -303,6 +303,21 @@ def test_samples_that_a_reader_was_too_slow_for_are_counted_by_sender(run):
         assert row["lost"] == "0"
 
 
+@pytest.mark.parametrize("adapter", ["starling", "tcp"])
+def test_what_the_rtis_own_process_holds_in_memory_is_kept(run, adapter):
+    """Before each test and after it; plain sockets have none."""
+    run.report = True
+    run.start(text(TEST.format(seconds=[0.5, 0.6]), adapter=adapter))
+    code, _, err = run.end()
+    assert code == 0, err
+    (record,) = json.loads((run.directory / "out" / "run.json").read_text())["executions"]
+    found = record.get("rti_kb", {})
+    assert set(found) == ({"1", "2"} if adapter == "starling" else set())
+    assert all(1000 < kb < 1_000_000 for both in found.values() for kb in both)
+    report = unescape((run.directory / "out" / "report.html").read_text())
+    assert ("memory of the RTI's processes" in report) == (adapter == "starling")
+
+
 def test_flows_of_each_federate_are_its_own(run):
     test = 'federates = 3\nflows = "64B@50 4KB@10 2KB@20"\nduration_s = 2\nfloor_s = 0.1'
     code, _, err = run.start(text(test, 3)).end()
