@@ -90,6 +90,7 @@ void Echo::serve() {
         socklen_t size = sizeof from;
         ssize_t const n = ::recvfrom(server_, in.data(), in.size(), MSG_DONTWAIT,
                                      reinterpret_cast<sockaddr*>(&from), &size);
+        clock_.beAsked();
         std::uint64_t const there = clock_.nowNs();
         if (n < static_cast<ssize_t>(sizeof(Stamps))) continue;
         Stamps stamps;

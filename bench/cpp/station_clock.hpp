@@ -14,7 +14,8 @@ public:
     enum class Kind { monotonic, realtime };
 
     // BENCH_CLOCK_OFFSET_NS and BENCH_CLOCK_DRIFT_PPM in the environment are its error; with
-    // BENCH_CLOCK_JUMP_NS it jumps by so many at SIGUSR1.
+    // BENCH_CLOCK_JUMP_NS it jumps by so many at SIGUSR1, and with BENCH_CLOCK_DELAY_NS who asks
+    // it for the time is heard so much later: the way to it is longer than the way back.
     explicit StationClock(Kind kind = Kind::monotonic);
 
     std::uint64_t nowNs() const {
@@ -27,13 +28,15 @@ public:
 
     // No error is put into it.
     bool right() const { return !wrong_; }
+    // For who answers others with its time: waits as long as their way to it is made longer.
+    void beAsked() const;
 
 private:
     std::uint64_t wrong(std::uint64_t ns) const;
 
     clockid_t id_;
     bool wrong_ = false;
-    std::int64_t offsetNs_ = 0, jumpNs_ = 0;
+    std::int64_t offsetNs_ = 0, jumpNs_ = 0, delayNs_ = 0;
     double drift_ = 0;
 };
 

@@ -125,6 +125,102 @@ def browser() -> Iterator[Browser]:
         shutil.rmtree(profile, ignore_errors=True)
 
 
+# What is wider than the window, and in no box that scrolls.
+WIDE = """[...document.body.querySelectorAll('*')].filter(e => {
+    if (e.closest('svg') && e.tagName != 'svg') return false;
+    const box = e.closest('.scroll, pre');
+    return e.getBoundingClientRect().right > innerWidth + 1 && (!box || box == e);
+}).map(e => e.outerHTML.slice(0, 80))"""
+# Boxes whose content is cut: on paper nobody can scroll.
+CUT = """[...document.querySelectorAll('.scroll')]
+    .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.innerText.slice(0, 80))"""
+# Each part that is folded: its title, and whether its content is shown.
+FOLDED = """[...document.querySelectorAll('details.part')].map(e => [
+    e.querySelector('h2').innerText, e.querySelector('.in').checkVisibility(
+        {contentVisibilityAuto: true})])"""
+# Parts that are folded are shown.
+OPEN = "document.querySelectorAll('details').forEach(e => { e.open = true; })"
+# What the window is painted with where nothing else is.
+GROUND = """(() => {
+    const e = document.createElement('i');
+    e.style.color = 'Canvas';
+    document.body.append(e);
+    const ground = getComputedStyle(e).color;
+    e.remove();
+    return ground;
+})()"""
+# The contrast of a text and what is behind it (WCAG 2), from 1 to 21.
+CONTRAST = """(selector, ground) => {
+    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+    const light = colours => {
+        for (const colour of colours) {
+            canvas.fillStyle = colour;
+            canvas.fillRect(0, 0, 1, 1);
+        }
+        const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map(v => v / 255)
+            .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+    };
+    const up = [];
+    for (let e = document.querySelector(selector); e; e = e.parentElement) up.unshift(e);
+    const behind = [ground, ...up.map(e => getComputedStyle(e).backgroundColor)];
+    const [a, b] = [light(behind), light([...behind, getComputedStyle(up.at(-1)).color])];
+    return Math.max(a, b) / Math.min(a, b);
+}"""
+# A4 across, less its margins, at 96 dots an inch.
+PAPER = round((297 - 20) / 25.4 * 96)
+
+
+def fits(page: Browser, *widths: int) -> None:
+    """Nothing is wider than the window."""
+    for width in widths:
+        page.look(width)
+        assert page.ask("innerWidth") == width
+        assert page.ask("document.documentElement.scrollWidth <= innerWidth")
+        wide = page.ask(WIDE)
+        assert wide == [], wide
+
+
+def readable(page: Browser, dark: bool, *selectors: str) -> None:
+    """What is written there stands out from what is behind it."""
+    page.look(1280, dark=dark)
+    ground = page.ask(GROUND)
+    assert (ground == "rgb(255, 255, 255)") != dark
+    for selector in selectors:
+        contrast = page.ask(f"({CONTRAST})({json.dumps(selector)}, {json.dumps(ground)})")
+        assert contrast >= 4.5, (selector, contrast)
+
+
+def whole_on_paper(page: Browser) -> None:
+    """No column is cut there."""
+    page.look(PAPER, media="print")
+    found = page.ask(CUT) + page.ask(WIDE)
+    assert found == [], found
+    assert page.print().startswith(b"%PDF-")
+
+
+def leads(page: Browser, report: Path) -> list[str]:
+    """The contents lead to each part, and open what is folded; on paper all is open. The parts."""
+    page.look(1280)
+    page.open(report)
+    links = page.ask(
+        "[...document.querySelectorAll('.contents a')].map(e => [e.innerText, e.hash])"
+    )
+    heads = page.ask("[...document.querySelectorAll('h2')].map(e => e.innerText)")
+    assert heads and [name for name, _ in links] == heads
+    folded = page.ask(FOLDED)
+    assert folded and not any(shown for _, shown in folded)
+    for name, _ in folded:
+        page.ask(f"location.hash = {json.dumps(dict(links)[name])}")
+        page.ask("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+        assert [name, True] in page.ask(FOLDED), name
+    page.open(report)
+    page.look(1280, media="print")
+    assert all(shown for _, shown in page.ask(FOLDED))
+    page.look(1280)
+    return heads
+
+
 @pytest.fixture(scope="module")
 def page(results: Path) -> Iterator[Browser]:
     """A module's report."""

@@ -13,10 +13,21 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 from browser import (
+    CONTRAST as CONTRAST,  # other reports' tests have these from here
+    CUT,
+    FOLDED,
+    GROUND as GROUND,
+    OPEN,
+    PAPER,
     PROGRAM,
+    WIDE as WIDE,
     Browser,
     browser,
+    fits,
+    leads,
     page as page,  # the fixture
+    readable,
+    whole_on_paper,
 )
 from test_manager import WHOLE, manage, sequence
 
@@ -39,51 +50,15 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory / "out"
 
 
-# What is wider than the window, and in no box that scrolls.
-WIDE = """[...document.body.querySelectorAll('*')].filter(e => {
-    if (e.closest('svg') && e.tagName != 'svg') return false;
-    const box = e.closest('.scroll, pre');
-    return e.getBoundingClientRect().right > innerWidth + 1 && (!box || box == e);
-}).map(e => e.outerHTML.slice(0, 80))"""
-# Boxes whose content is cut: on paper nobody can scroll.
-CUT = """[...document.querySelectorAll('.scroll')]
-    .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.innerText.slice(0, 80))"""
-
-
 @pytest.mark.parametrize("width", [1280, 390])
 def test_nothing_overflows(page, width):
-    page.look(width)
-    assert page.ask("innerWidth") == width
-    assert page.ask("document.documentElement.scrollWidth <= innerWidth")
-    assert page.ask(WIDE) == []
-
-
-# Each part that is folded: its title, and whether its content is shown.
-FOLDED = """[...document.querySelectorAll('details.part')].map(e => [
-    e.querySelector('h2').innerText, e.querySelector('.in').checkVisibility(
-        {contentVisibilityAuto: true})])"""
+    fits(page, width)
 
 
 def test_the_contents_lead_to_each_part_and_open_it(page, results):
-    page.look(1280)
-    page.open(results / "report.html")
-    links = page.ask(
-        "[...document.querySelectorAll('.contents a')].map(e => [e.innerText, e.hash])"
-    )
-    assert [name for name, _ in links] == page.ask(
-        "[...document.querySelectorAll('h2')].map(e => e.innerText)"
-    )
-    assert "Which RTI is faster" not in dict(links)  # there is but one
-    folded = page.ask(FOLDED)
-    assert len(folded) > 2 and not any(shown for _, shown in folded)
-    for name, _ in folded:
-        page.ask(f"location.hash = {json.dumps(dict(links)[name])}")
-        page.ask("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
-        assert [name, True] in page.ask(FOLDED), name
-    page.open(results / "report.html")
-    page.look(1280, media="print")
-    assert all(shown for _, shown in page.ask(FOLDED))
-    page.look(1280)
+    names = leads(page, results / "report.html")
+    assert "Which RTI is faster" not in names  # there is but one
+    assert len(page.ask(FOLDED)) > 2
 
 
 def test_a_rows_name_stays_in_sight(wide):
@@ -109,54 +84,12 @@ def test_the_page_complains_of_nothing(page, results):
 
 
 def test_no_column_is_cut_on_paper(page):
-    """A4 across, less its margins, at 96 dots an inch."""
-    page.look(round((297 - 20) / 25.4 * 96), media="print")
-    assert page.ask(CUT) == []
-    assert page.ask(WIDE) == []
-    assert page.print().startswith(b"%PDF-")
-
-
-# What the window is painted with where nothing else is.
-GROUND = """(() => {
-    const e = document.createElement('i');
-    e.style.color = 'Canvas';
-    document.body.append(e);
-    const ground = getComputedStyle(e).color;
-    e.remove();
-    return ground;
-})()"""
-# The contrast of a text and what is behind it (WCAG 2), from 1 to 21.
-CONTRAST = """(selector, ground) => {
-    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-    const light = colours => {
-        for (const colour of colours) {
-            canvas.fillStyle = colour;
-            canvas.fillRect(0, 0, 1, 1);
-        }
-        const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map(v => v / 255)
-            .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
-    };
-    const up = [];
-    for (let e = document.querySelector(selector); e; e = e.parentElement) up.unshift(e);
-    const behind = [ground, ...up.map(e => getComputedStyle(e).backgroundColor)];
-    const [a, b] = [light(behind), light([...behind, getComputedStyle(up.at(-1)).color])];
-    return Math.max(a, b) / Math.min(a, b);
-}"""
+    whole_on_paper(page)
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_texts_can_be_read_on_either_ground(page, dark):
-    page.look(1280, dark=dark)
-    ground = page.ask(GROUND)
-    assert (ground == "rgb(255, 255, 255)") != dark
-    for selector in ("body", "th", "td", ".verdict", "figcaption", "pre"):
-        contrast = page.ask(f"({CONTRAST})({json.dumps(selector)}, {json.dumps(ground)})")
-        assert contrast >= 4.5, selector
-
-
-# Parts that are folded are shown.
-OPEN = "document.querySelectorAll('details').forEach(e => { e.open = true; })"
+    readable(page, dark, "body", "th", "td", ".verdict", "figcaption", "pre")
 
 
 def test_every_series_is_in_its_figure(page, results):
@@ -259,14 +192,11 @@ def test_a_table_fits_or_says_on_which_side_there_is_more(wide):
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_wide_tables_scroll_inside_themselves(wide, width):
-    wide.look(width)
-    assert wide.ask("document.documentElement.scrollWidth <= innerWidth")
-    assert wide.ask(WIDE) == []
+    fits(wide, width)
 
 
 def test_wide_tables_are_whole_on_paper(wide):
-    width = round((297 - 20) / 25.4 * 96)
-    wide.look(width, media="print")
+    wide.look(PAPER, media="print")
     widest = "Math.max(...[...document.querySelectorAll('table')].map(e => e.offsetWidth))"
-    assert wide.ask(widest) <= width
+    assert wide.ask(widest) <= PAPER
     assert wide.ask(CUT) == []

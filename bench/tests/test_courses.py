@@ -46,7 +46,7 @@ def test_every_shipped_range_file_is_right(path):
 
 @pytest.mark.parametrize(
     ("name", "minutes"),
-    [("ten", 23), ("hour", 62), ("sizes", 15), ("settings", 14), ("hosts", 17), ("federates", 5),
+    [("ten", 23), ("hour", 62), ("sizes", 15), ("settings", 15), ("hosts", 17), ("federates", 6),
      ("demo", 2)],
 )  # fmt: skip
 def test_how_long_a_file_takes_is_told(name, minutes):
@@ -95,6 +95,7 @@ def flows(path: Path) -> list[dict]:
 # What a comparison's tests may differ in beside what its sides say: it is what that stands for.
 STANDS_FOR = {
     "bundles of 5 ms": {"STARLING_BUNDLE_AGE_US", "STARLING_BUNDLE_IDLE_US"},
+    "bundles of 5 ms, polled": {"STARLING_BUNDLE_AGE_US", "STARLING_BUNDLE_IDLE_US"},
     "MOM": {"STARLING_SERVICES_MOM"}, "path": {"STARLING_TRANSPORT_SHARED_MEMORY"},
     "advisories": {"fom"}, "rtiexec's place": {"place"},
 }  # fmt: skip
@@ -117,19 +118,42 @@ def test_what_is_compared_was_run_several_times_and_differs_in_one_thing(one):
             wholes.append(test | s["env"] | {k: s[k] for k in ("fom", "place", "bundling",
                                                                "adapter", "part")})  # fmt: skip
         differ = {k for w in wholes for k in w if len({str(o.get(k)) for o in wholes}) > 1}
-        sides = {field for side in one["sides"] for field in side} - {"table", "base"}
+        first, second = one["sides"]
+        sides = {field for field in first if first[field] != second[field]} - {"table", "base"}
         assert differ == sides | STANDS_FOR.get(one["name"], set())
 
 
 def test_a_setting_is_compared_with_the_one_it_is_named_against():
-    """Bundles of 5 ms with none, not with the usual ones; bundling on with bundling off."""
+    """Bundles of 5 ms with none, not with the usual ones; bundling on with bundling off; where the
+    RTI's thread delivers with what it delivers, too."""
     (path,) = (p for p in SHIPPED if p.name == "settings.tsf.toml")
     by = {one["name"]: named.pairs(one, flows(path), figures.ALIKE) for one in COMPARED["compare"]}
-    for name in ("bundling", "bundles of 5 ms"):
+    for name in ("bundling", "bundles of 5 ms", "bundles of 5 ms, polled"):
         ((without, with_it),) = by[name]
         assert not any(s["bundling"] for s in without) and all(s["bundling"] for s in with_it)
-    assert {s["table"] for s in by["bundles of 5 ms"][0][1]} == {"starling-5ms"}
+        threaded = {s["setting"]["threaded"] for s in (*without, *with_it)}
+        assert threaded == {name == "bundles of 5 ms"}
+        assert {s["table"] == "starling-5ms" for s in with_it} == {name != "bundling"}
+    ((polled, _),) = by["callbacks"]
+    assert {s["table"] for s in polled} == {"starling-without-mom"}
     assert by["rtiexec's place"] == []
+
+
+def test_bundles_that_an_evoke_ends_are_said_not_to_be_of_5_ms(monkeypatch):
+    """In every table, every figure and before them all; not where the RTI's thread delivers, and
+    they wait."""
+    (path,) = (p for p in SHIPPED if p.name == "settings.tsf.toml")
+    every = [named.marked(s, COMPARED["unlike"]) for s in flows(path)]
+    of_5_ms = [s for s in every if s["table"] == "starling-5ms"]
+    assert {(s["setting"]["threaded"], bool(s["unlike"])) for s in of_5_ms} == {
+        (True, False), (False, True)}  # fmt: skip
+    assert not any(s["unlike"] for s in every if s not in of_5_ms)
+    (bundling,) = (v for v in rows.VARIABLES.every if v.title == "bundling")
+    monkeypatch.setattr(figures, "_facts", lambda *_: {})
+    for s in of_5_ms:
+        words = [rows.label(s), bundling.said(s), *figures._notices(None, [s | HELD])]
+        assert all(("not what its name says" in said) == bool(s["unlike"]) for said in words)
+        assert len(words) == 2 + bool(s["unlike"])
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
@@ -142,6 +166,9 @@ def test_best_effort_is_by_datagrams_and_reliable_data_is_not(path):
             assert lossy or (asked and flow["env"]["STARLING_TRANSPORT_SHARED_MEMORY"] == "off")
         else:
             assert flow["adapter"] not in ("udp", "multicast")
+
+
+HELD = {"held": "yes", "clock": "same", "rti": "Starling"}
 
 
 def flow_of(name: str, most: float, **more) -> dict:

@@ -1,8 +1,12 @@
 """Two timers' phase: what it makes of delivery times to a polled federate, and what says so."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from starling_bench.reports.courses import found_periods
 from starling_bench.statistics.equivalence import equivalence, repeated
 from starling_bench.studies.range.fields import DRIFT_PPM
 from starling_bench.times import phases
@@ -92,6 +96,25 @@ def test_the_phases_sawtooth_is_taken_off_before_periods_are_looked_for():
         assert np.ptp(rest) < 0.5
         alarms += [p for p in find(flow.seconds, rest)]
     assert len(alarms) <= 2 and all(p.size < 0.02 for p in alarms)
+
+
+def test_what_the_phase_may_leave_is_counted_and_not_shown():
+    """A wave of 20 us where a turn has 2 ms; where the RTI's thread delivers it is shown."""
+    flow = delivered(3, seconds=120)
+    rng = np.random.default_rng(1)
+    wave = 0.02 * (flow.seconds % 2.5 < 0.4)
+    flow.ms[:] += wave
+    steady = replace(flow, ms=1 + rng.normal(0, 0.005, len(wave)) + wave)
+    setting = {"tick_hz": 500, "drift_ppm": DRIFT_PPM}
+
+    def said(of: Flow, threaded: bool) -> str:
+        lines = [("RTI", "flow", of, setting | {"threaded": threaded}, (1, 2))]
+        return "".join(found_periods(*phases.beside(lines), 60))
+
+    assert "wave every 2.5 s" in said(steady, True) and "So low" not in said(steady, True)
+    low = said(flow, False)
+    assert re.search(r"left out\. So low were [1-5]\. None was found\.", low), low
+    assert "<table" not in low
 
 
 def test_what_else_comes_back_stays():

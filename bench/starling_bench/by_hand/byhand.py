@@ -35,7 +35,10 @@ def command(study: Study, app: typer.Typer) -> None:
         ] = 10.0,
         best_effort: Annotated[bool, typer.Option(help="Not reliable.")] = False,
         normal: Annotated[bool, typer.Option(help="No real-time priority.")] = False,
-        show: Annotated[Literal["terminal", "web", "none"], typer.Option()] = "terminal",
+        show: Annotated[Literal["terminal", "web"], typer.Option()] = "terminal",
+        headless: Annotated[
+            bool, typer.Option("--headless", help="Neither: lines, for scripts; starts at once.")
+        ] = False,
         budget_ms: Annotated[
             float | None, typer.Option(help="A line; the period.", callback=finite)
         ] = None,
@@ -54,7 +57,8 @@ def command(study: Study, app: typer.Typer) -> None:
         if not found:
             raise BenchError("STL-RUN-002", f"there is no program '{program}'", "",
                              f"build it or give --{study.program} PATH", USAGE)  # fmt: skip
-        words = [found, "--lines", "--every-ms", "100" if show == "web" else "200"]
+        web = show == "web" and not headless
+        words = [found, "--lines", "--every-ms", "100" if web else "200"]
         me = Run()
         try:
             rti = Rti(adapter=adapter, local_settings=connect)
@@ -68,7 +72,7 @@ def command(study: Study, app: typer.Typer) -> None:
                           federation, "--enter", enter, "--bytes", str(size), "--hz", str(hz),
                           "--fom", str(fom), "--adapter", prepared.endpoint]  # fmt: skip
                 words += ["--local-settings", connect] if connect else []
-                words += ["--await"] if show != "none" else []
+                words += [] if headless else ["--await"]
                 words += ["--best-effort"] if best_effort else []
                 words += ["--normal"] if normal else []
             if out:
@@ -77,10 +81,8 @@ def command(study: Study, app: typer.Typer) -> None:
             env = {k: v for k, v in prepared.env.items() if k == "LD_LIBRARY_PATH"}
             reader = live.Reader(words, env)
             budget = budget_ms or 1000 / hz
-            if show == "terminal":
-                return live.terminal(reader, budget)
-            if show == "web":
-                return live.web(reader, budget, typer.echo)
-            return live.headless(reader)
+            if headless:
+                return live.headless(reader)
+            return live.web(reader, budget, typer.echo) if web else live.terminal(reader, budget)
         finally:
             me.end()

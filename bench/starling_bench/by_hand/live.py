@@ -104,6 +104,11 @@ class Reader:
         for hear in self.heard:
             hear(event)
 
+    @property
+    def wrong(self) -> bool:
+        """Something of what came is not here."""
+        return bool(self.state.get("overrun") or self.state.get("dropped"))
+
     def words(self) -> str:
         """How it goes, in a line."""
         s = self.state
@@ -153,6 +158,7 @@ def terminal(reader: Reader, budget_ms: float) -> int:
 
 def made(reader: Reader, budget_ms: float):
     """The program, not yet running."""
+    from rich.text import Text
     from textual.app import App, ComposeResult
     from textual.binding import Binding
     from textual.widgets import DataTable, Footer, Header, Static
@@ -185,7 +191,8 @@ def made(reader: Reader, budget_ms: float):
         def show(self) -> None:
             if not self.query("#state"):
                 return  # it is about to end
-            self.query_one("#state", Static).update(reader.words())
+            look = "bold red" if reader.wrong else ""
+            self.query_one("#state", Static).update(Text(reader.words(), look))
             self.query_one("#notes", Static).update("\n".join(list(reader.notes)[-5:]))
             table = self.query_one(DataTable)
             table.clear()
@@ -281,7 +288,8 @@ class Web:
                 [h, c, at / 1e9, None if h == self._reader.own else ms]
                 for h, (c, at, ms) in sorted(self._reader.federates.items())
             ]
-            line = {"state": self._reader.words(), "federates": table, "points": new,
+            line = {"state": self._reader.words(), "wrong": self._reader.wrong,
+                    "federates": table, "points": new,
                     "notes": list(self._reader.notes)[-5:]}  # fmt: skip
             writer.write(f"data: {json.dumps(line)}\n\n".encode())
             await writer.drain()
@@ -293,7 +301,7 @@ class Web:
 def page(budget_ms: float) -> bytes:
     """The page, whole: nothing is fetched beside it."""
     text = resources.files(__package__).joinpath("live.html").read_text(encoding="utf-8")
-    return text.replace("{budget}", json.dumps(budget_ms)).encode()
+    return text.replace("BUDGET_MS", json.dumps(budget_ms)).encode()
 
 
 def web(reader: Reader, budget_ms: float, tell: Callable[[str], None]) -> int:

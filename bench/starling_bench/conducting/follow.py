@@ -77,6 +77,8 @@ class Master:
         self.test = 0
         # What is done between samples; asked for with what the RTI has counted, that is noted.
         self.between: Callable[[bool], None] = lambda counts: None
+        # What the RTI's own processes hold in memory; 0: nothing is known.
+        self.memory_kb: Callable[[], int] = lambda: 0
         self._replaced: list[dict[str, int]] = []  # by federate, the last two times
         self._held: list[dict] = []
         self._went_on_s: float | None = None  # this process's CPU time when a sample began
@@ -106,6 +108,7 @@ class Master:
             elif event["event"] == "test":
                 self.conducts = True
                 self.test, self._taken = self._number(event), 0
+                self._look_at_memory(first=True)
                 self.goes_on()
                 self.at = f"during test {self.test} of {len(self._record.get('tests', ()))}"
                 self._cpus.others()
@@ -125,6 +128,7 @@ class Master:
                 self._record["problems"][str(self._number(event))] = line_of(event["message"])
                 self._store.save_run()
             elif event["event"] == "between":
+                self._look_at_memory()
                 self.between(event.get("counts") is True)
             self._progress(event)
         except BenchError as e:
@@ -132,6 +136,13 @@ class Master:
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:
             what = f"the master sent a strange line: {e!r} in {str(event)[:200]!r}"
             self.fails(BenchError("STL-RUN-007", what, self.at, _READ))
+
+    def _look_at_memory(self, first: bool = False) -> None:
+        """Before a test, and after each of its samples: the first and the last are kept."""
+        if kb := self.memory_kb():
+            of = self._record.setdefault("rti_kb", {})
+            test = str(self.test)
+            of[test] = [kb if first else of.get(test, [kb])[0], kb]
 
     def _joined(self, event: dict) -> None:
         clock = event.get("clock", {})
@@ -325,6 +336,7 @@ class There:
         """Between samples, once in each test, the RTI is asked by what ways data go; `record` keeps
         them."""
         self._rti, self._ways = rti, record["ways"]
+        self.master.memory_kb = rti.memory_kb
 
     async def _ask(self, counts: bool) -> None:
         test = str(self.master.test)

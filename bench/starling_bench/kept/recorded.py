@@ -67,6 +67,7 @@ class _Execution(_Lax):
     bundling: bool = True
     way: _Way | None = None
     ways: dict[_Number, list[_Pairs]] = {}
+    rti_kb: dict[_Number, Annotated[list[int], Field(min_length=2, max_length=2)]] = {}
     libraries: dict[str, str] = {}
     clock: _Clock | None = None
     found: dict[str, dict] = {}

@@ -388,6 +388,24 @@ def _family(pid: int) -> set[int]:
     return found
 
 
+def running(program: str) -> list[int]:
+    """Processes below this one that run a program."""
+    found = []
+    for pid in _family(os.getpid()):
+        with contextlib.suppress(OSError):  # it has just ended, or is another's
+            if os.path.samefile(f"/proc/{pid}/exe", program):
+                found.append(pid)
+    return found
+
+
+def resident_kb(pid: int) -> int:
+    """What a process holds in memory; 0: it has ended."""
+    with contextlib.suppress(OSError):
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGESIZE") // 1024
+    return 0
+
+
 def _state(pid: int) -> str:
     return (stat_of(pid) or [""])[0]
 

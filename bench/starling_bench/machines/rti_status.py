@@ -4,7 +4,7 @@ import asyncio
 import dataclasses
 
 from ..errors import BenchError
-from .hosts import GRACE_S, output
+from .hosts import GRACE_S, output, resident_kb, running
 from .network import Place
 from .rti import Adapter, Prepared
 
@@ -19,6 +19,7 @@ class RtiStatus:
     def __init__(self, adapter: Adapter, prepared: Prepared, place: Place, federation: str) -> None:
         self._adapter, self._prepared = adapter, prepared
         self._place, self._federation = place, federation
+        self._own: list[int] | None = None  # the RTI's processes, once they were looked for
 
     @property
     def there(self) -> bool:
@@ -29,6 +30,14 @@ class RtiStatus:
         """Between each two federates, as run.json has them."""
         found = self._adapter.ways(await self._said(), self._prepared.env, self._federation)
         return [dataclasses.asdict(way) for way in found]
+
+    def memory_kb(self) -> int:
+        """What the RTI's own processes on this host hold; 0: there are none. They are those of its
+        command's program."""
+        if self._own is None:
+            here = self.there and not self._place.site
+            self._own = running(self._prepared.status[0]) if here else []
+        return sum(map(resident_kb, self._own))
 
     async def replaced(self) -> dict[str, int]:
         """By federate. Each tells its counts once a second if it has called a service since, which

@@ -99,14 +99,18 @@ _FOUND_HOW = (
 )
 
 
-def found_periods(lines: list[tuple[str, str, Flow]], said: str, most: int) -> list[str]:
-    """What comes back in each flow: on what, which flow, and its times; of many the surest."""
+def found_periods(lines: list[tuple[str, str, Flow, float]], said: str, most: int) -> list[str]:
+    """What comes back in each flow (on what, which flow, its times) and is higher than so many ms;
+    of many the surest. What is not is counted."""
+    every = [(p, *line) for line in lines for p in periods.find(line[2].seconds, line[2].ms)]
     found = [
         (p.p, on, what, f"{p.kind} every {p.period_s:.4g} s, {ms(p.size, flow.bound_ms)} ms high",
          "< 1e-6" if p.p < 1e-6 else f"{p.p:.2g}", f"{p.correlation:.2f}")
-        for on, what, flow in lines for p in periods.find(flow.seconds, flow.ms)
+        for p, on, what, flow, least in every if p.size > least
     ]  # fmt: skip
     how = _FOUND_HOW + said
+    if low := len(every) - len(found):
+        how += f" So low were {low}."
     if not found:
         return ["<h2>Periods</h2>", f"<p>{how} None was found.</p>"]
     if len(found) > most:

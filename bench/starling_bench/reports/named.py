@@ -6,6 +6,7 @@ which tests a figure, a value or a comparison is of. What was not measured is sa
 [[flow]]     where, source: what share of such flows came in budget
 [[compare]]  name, margin_ms, sides, words: flows of two sides, which say what each has, that differ
              in nothing else; what each is called
+[[unlike]]   where, words: what is not what its name says, and why
 """
 
 import tomllib
@@ -31,6 +32,11 @@ def placed(s: dict) -> dict:
     rounds add, and the RTI's in the file."""
     base, part = (s[k].partition(".")[0] for k in ("sequence", "execution"))
     return s | {"base": base, "part": part, "table": s.get("setting", {}).get("rti")}
+
+
+def marked(s: dict, unlike: list[dict]) -> dict:
+    """With what these say of it as `unlike`; "": it is what its name says."""
+    return s | {"unlike": next((one["words"] for one in unlike if _such([s], one["where"])), "")}
 
 
 def _such(summaries: list[dict], where: dict) -> list[dict]:

@@ -32,7 +32,8 @@ def write(store: Store, title: str, body: list[str]) -> None:
     )
     every = [
         *body,
-        "<h2>Machine</h2>", pairs_table(run["machine"] | _clock(store) | _manager(store)),
+        "<h2>Machine</h2>",
+        pairs_table(run["machine"] | _clock(store) | _manager(store) | _memory(store)),
         *_libraries(store), *_hosts(store),
     ]  # fmt: skip
     if "tsf_text" in run:
@@ -110,6 +111,16 @@ def _manager(store: Store) -> dict[str, str]:
     return {
         "manager's CPU time": f"{mean:.1f} ms within a sample, at most {took['most_s'] * 1e3:.1f}"
     }
+
+
+def _memory(store: Store) -> dict[str, str]:
+    """What the RTI's own processes held before and after the test in which that grew most."""
+    told = [kb for e in store.run["executions"] for kb in e.get("rti_kb", {}).values()]
+    if not told:
+        return {}
+    before, after = max(told, key=lambda kb: kb[1] - kb[0])
+    said = f"{before:,} kB before the test in which it grew most, {after:,} kB after it"
+    return {"memory of the RTI's processes": said}
 
 
 def _libraries(store: Store) -> list[str]:

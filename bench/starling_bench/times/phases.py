@@ -13,6 +13,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from .oneway import Flow
 
+# What the phase leaves, in turns: what comes back lower than that may be of its making.
+_LEFT = 0.02
 # With a larger part of a turn without any message the shortest delivery says little of an LRC.
 GAP_MAX = 0.05
 # So many neighbours in phase, to either side, say what the phase makes of a message.
@@ -79,21 +81,24 @@ def without(flow: Flow, turn: float) -> np.ndarray:
 
 def beside(
     flows: list[tuple[str, str, Flow, dict, tuple[int, int]]],
-) -> tuple[list[tuple[str, str, Flow]], str]:
+) -> tuple[list[tuple[str, str, Flow, float]], str]:
     """What of flows (on what, which, times, their test's setting, numbers of sender and receiver)
-    does not hang on the phase, and what was taken off, in words."""
+    does not hang on the phase, with what of it (ms) may be left; and what was taken off, in
+    words."""
     found, beats = [], []
     for on, what, flow, setting, (sender, receiver) in flows:
         if not setting["threaded"] and (beat := beat_s(setting, sender, receiver)):
             beats.append(beat)
-            flow = replace(flow, ms=without(flow, turn_ms(setting, receiver)))
-        found.append((on, what, flow))
+            turn = turn_ms(setting, receiver)
+            found.append((on, what, replace(flow, ms=without(flow, turn)), _LEFT * turn))
+        else:
+            found.append((on, what, flow, 0.0))
     said = f"{len(found)} flows were looked at, so noise alone may show one in a hundred of them. "
     if beats:
         said += (
             f"In {len(beats)} flows to polled federates delivery times rise and fall with the "
             f"phase of the two timers, which goes through a turn once in {min(beats):.3g} to "
             f"{max(beats):.3g} s because their rates were made to differ: that is taken off "
-            "before, to some hundredths of a turn."
+            f"before, but for {_LEFT:g} of a turn: what is no higher than that is left out."
         )
     return found, said

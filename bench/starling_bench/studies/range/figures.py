@@ -22,13 +22,15 @@ ON = ("base", "part", "table", "adapter", "bundling", "threaded")
 KIND = ("federates", "bytes", "hz", "transport", "tick_hz", "scheduling")
 ALIKE = (*ON, *KIND, "sender", "receiver")
 _HERE = Path(__file__).parent
+_TABLES = [_HERE / "source.toml", _HERE / "comparisons.toml"]
 _FIGURES_MAX, _PERIODS_MAX = 40, 60
 
 
 def write(store: Store, summaries: list[dict]) -> None:
     """Writes report.html and the figures into the store's directory."""
     page = Page(store)
-    summaries = [named.placed(s) for s in summaries]
+    unlike = tomllib.loads(_TABLES[1].read_text(encoding="utf-8"))["unlike"]
+    summaries = [named.marked(named.placed(s), unlike) for s in summaries]
     known = [s for s in summaries if s["mean_ms"] is not None]
     body = [_verdict(store, summaries), *report.notes(store), *_notices(store, summaries)]
     body += ["<h2>Delivery times in ms</h2>", _table(summaries)] if summaries else []
@@ -41,7 +43,7 @@ def write(store: Store, summaries: list[dict]) -> None:
         lines = [(f"{on(s)}: {label(s)}", s) for s in known]
         body += [*courses.by_number(page, "federates", lines), *_periods(store, known)]
     source = named.Source(
-        [_HERE / "source.toml", _HERE / "comparisons.toml"],
+        _TABLES,
         lambda s: rows.flow(store, s, s["setting"]),
         label, on, ALIKE, ON,
     )  # fmt: skip
@@ -71,7 +73,7 @@ def _verdict(store: Store, summaries: list[dict]) -> str:
 
 def _notices(store: Store, summaries: list[dict]) -> list[str]:
     """What was asked of the machine and not allowed, senders that did not hold their rate, clocks
-    that are not known: said once, before any figure."""
+    that are not known, what is not what its name says: said once, before any figure."""
     told: dict[str, None] = {}
     for s in summaries:
         facts = _facts(store, s, s["sender"])
@@ -82,6 +84,8 @@ def _notices(store: Store, summaries: list[dict]) -> list[str]:
                 f"'{s['sender']}' did not hold its rate in test {s['test']} of {s['sequence']}/"
                 f"{s['execution']}: {s['sent']:,} of {s['planned']:,} updates; its figures are grey"
             ] = None
+        if s["unlike"]:
+            told[f"{on(s)}, execution '{s['execution']}': {s['unlike']}."] = None
         if s["clock"].startswith("not known"):
             told[
                 f"{s['sender']} → {s['receiver']}, test {s['test']}: the clocks are {s['clock']}; "
@@ -112,8 +116,9 @@ def _table(summaries: list[dict]) -> str:
 
 def _course(page: Page, store: Store, group: list[dict]) -> str:
     """Every line of a figure, and what all share."""
+    between = lambda s: f"{s['sender']} → {s['receiver']}{rows.unlike(s)}"  # noqa: E731
     lines = [
-        courses.Course(f"{on(s)}, {s['execution']}: {s['sender']} → {s['receiver']}",
+        courses.Course(f"{on(s)}, {s['execution']}: {between(s)}",
                rows.flow(store, s, s["setting"]), s.get("adapter") in rti.RAW, s["held"] == "no")
         for s in group
     ]  # fmt: skip

@@ -35,13 +35,20 @@ HELD = 0.999
 def label(s: dict) -> str:
     """Size, rate and transportation of a flow."""
     size = f"{s['bytes'] / 1024:g} KB" if s["bytes"] % 1024 == 0 else f"{s['bytes']} B"
-    return f"{size} at {s['hz']:g} Hz, {transports.words(s)}"
+    return f"{size} at {s['hz']:g} Hz, {transports.words(s)}{unlike(s)}"
+
+
+def unlike(s: dict) -> str:
+    """What it is not, behind its name (named.marked)."""
+    return f" ({s['unlike']})" if s.get("unlike") else ""
 
 
 VARIABLES = Variables(
     (
         *ON,
-        *BETWEEN,
+        *(v for v in BETWEEN if v.title != "bundling"),
+        Variable("bundling", lambda s: ("on" if s.get("bundling", True) else "off") + unlike(s),
+                 line=True),
         Variable("transport", transports.words, line=True, always=True),
         Variable("callbacks", setting("threaded"), lambda v: "threaded" if v else "polled",
                  line=True),
