@@ -78,7 +78,9 @@ def test_updates_are_due_by_the_divider(hz, tick_hz, phase, updates):
     ).stdout.split()  # fmt: skip
     first = [-(-(n + Fraction(phase)) * Fraction(tick_hz) // Fraction(hz)) for n in range(2000)]
     first = first[:updates] if updates else first
-    assert [int(due) for due in said] == [bisect.bisect_right(first, turn) for turn in turns]
+    expected = [bisect.bisect_right(first, turn) for turn in turns]
+    assert len(said) == len(turns)
+    assert [t for t in turns if int(said[t]) != expected[t]][:5] == []
 
 
 @pytest.fixture(scope="module")
