@@ -85,7 +85,7 @@ def _notices(store: Store, summaries: list[dict]) -> list[str]:
                 f"{s['execution']}: {s['sent']:,} of {s['planned']:,} updates; its figures are grey"
             ] = None
         if s["unlike"]:
-            told[f"{on(s)}, execution '{s['execution']}': {s['unlike']}."] = None
+            told[f"{on(s)}: {label(s)}."] = None
         if s["clock"].startswith("not known"):
             told[
                 f"{s['sender']} → {s['receiver']}, test {s['test']}: the clocks are {s['clock']}; "
