@@ -19,6 +19,8 @@ _MOST = 5
 _HARMONICS = 24
 # What comes back fewer times than these may as well be a drift.
 _TURNS_MIN = 3
+# So many times by frequencies are looked at at once.
+_TABLE_MAX = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -180,8 +182,10 @@ def _confirmed(frequency: float, even: np.ndarray, step: float, resolution: floa
     v = even[: len(even) // few * few].reshape(-1, few).mean(axis=1)
     t = (np.arange(len(v)) + 0.5) * step * few
     near = frequency + np.linspace(-1, 1, 81) * resolution
-    near = near[near > 0]
-    return float(near[np.argmax(lombscargle(t, v - v.mean(), 2 * np.pi * near))])
+    near, v = near[near > 0], v - v.mean()
+    # It makes a table of all times by all frequencies.
+    parts = np.array_split(2 * np.pi * near, min(len(near), 1 + len(near) * len(v) // _TABLE_MAX))
+    return float(near[np.argmax(np.concatenate([lombscargle(t, v, part) for part in parts]))])
 
 
 def _pulse(even: np.ndarray, step: float, period: float) -> float:
