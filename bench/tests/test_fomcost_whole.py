@@ -99,14 +99,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, list[dict]]:
 def test_what_is_kept_of_a_whole_run_is_small(whole):
     """Page, summary and run together, with a twentieth to spare."""
     store, summaries = whole
-    assert len(summaries) == 134 * 2 + 268 + 134 * 2 + 268 + 134 * 2 + 134 + 268
+    assert len(summaries) == 134 * 2 + 268 + 134 * 3 + 268 + 134 * 3 + 134 + 268
     files = {name: len(data) for name, data in keep_study.kept(store.directory).items()}
     assert sum(files.values()) < 0.95 * keep_study.MOST, files
     text = (store.directory / "report.html").read_text()
     assert text.count("<figure>") > 50 and all(mode in text for mode in MODES)
     # A sentence for each way whose packets were seen.
     ways = {(s["sequence"], s["transport"]) for s in summaries if s["wire"]}
-    assert len(ways) == 4 == text.count("Five attributes against one in bytes")
+    assert len(ways) == 5 == text.count("Five attributes against one in bytes")
     for name, by in ways:
         assert f"against one in bytes, {name}, {by}:".replace("_", " ") in text
 

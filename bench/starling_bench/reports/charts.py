@@ -34,7 +34,10 @@ def lines(
                          for p in points], float).T  # fmt: skip
         error = np.maximum([y - ends[0], ends[1] - y], 0)
         look = style(index) | ({"linestyle": ":"} if name in broken else {})
-        bars = axes.errorbar(x, y, yerr=error, ms=5, capsize=3, label=name, **look)
+        # Bars without a length would be a third of a figure's bytes.
+        bars = axes.errorbar(
+            x, y, yerr=error if error.any() else None, ms=5, capsize=3, label=name, **look
+        )
         bars[0].set_gid(f"line-{index}")
         little = [at for at, p in zip(x, points, strict=True) if p[0] in hollow.get(name, ())]
         marked = [(at, v) for at, v in zip(x, y, strict=True) if at in little]
