@@ -7,9 +7,11 @@ import subprocess
 
 import pytest
 from ec1_runs import EC1FED, NEEDED, ec1, rows, run_of
+from test_ec1 import wanted
 
 from starling_bench.errors import BenchError
 from starling_bench.machines import sites, tunnels
+from starling_bench.studies.ec1 import plans
 
 pytestmark = [
     NEEDED,
@@ -76,6 +78,25 @@ def test_what_comes_to_a_host_is_held_to_its_link_too(tmp_path, kind, number, mo
     bits = sum(int(r["received"]) * int(r["payload"]) * 8 for r in found)
     # Little of it goes at once, after the pause before.
     assert 0 < bits / max(float(r["took_s"]) for r in found) <= most
+
+
+@pytest.mark.long
+def test_what_was_sent_too_much_is_not_the_next_tests_loss(tmp_path):
+    """Four hosts send 36 times what a link carries, in fragments, of which others are lost; then a
+    third of it, for which a second is enough to be heard in, but not the 30 that fragments wait."""
+    text = plans.configurations(
+        wanted(program=EC1FED, adapters=["sockets"], topologies=["N-1"], numbers=[118, 48],
+               profiles=["lan"], seed=0)
+    )  # fmt: skip
+    assert "configuration = [118, 48]" in text and "data_timeout_s = 30.0" in text
+    file, out = tmp_path / "much.tsf.toml", tmp_path / "out"
+    file.write_text(text.replace("data_timeout_s = 30.0", "data_timeout_s = 15.0"))
+    ec1("run", file, "--out", str(out), "--ec1fed", EC1FED, "--idle-wait-s", "0")
+    much, little = (
+        [r for r in rows(out) if r["configuration"] == str(n)] for n in (118, 48)
+    )  # fmt: skip
+    assert len(much) == len(little) == 4 and all(int(r["lost"]) for r in much)
+    assert sum(int(r["received"]) for r in little) >= 0.9 * sum(int(r["sent"]) for r in little)
 
 
 @pytest.mark.long

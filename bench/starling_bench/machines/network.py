@@ -43,6 +43,9 @@ _FORWARDS = (
     "cd /proc/sys/net/ipv4; echo 1 > ip_forward; "
     "echo 0 > conf/all/send_redirects; echo 0 > conf/eth0/send_redirects"
 )
+# Of datagrams of which a fragment was lost the kernel keeps the others for 30 s, 4 MB at most, and
+# takes no new ones meanwhile: what one test sent too much would be another's loss.
+_FORGETS = "echo 1 > /proc/sys/net/ipv4/ipfrag_time"
 _NO_IPV6 = "cd /proc/sys/net/ipv6/conf/default 2>&- && echo 1 > disable_ipv6 || true"
 
 
@@ -312,6 +315,7 @@ async def _build(
                 await _tool("bridge", "-n", switch, "link", "set", "dev", port, "isolated", "on")
         for command in _interface(number, numbers, host.mtu, routed):
             await _tool("ip", "-n", space, *command)
+        await _tool("ip", "netns", "exec", space, "sh", "-c", _FORGETS)
         if by == links.NETEM:
             rate = _bucket(host.rate_mbit) if host.rate_mbit else []
             await links.shape(space, host.rule, hosts[0].seed + number - 1, rate, _tool)
