@@ -108,7 +108,7 @@ def test_what_the_phase_may_leave_is_counted_and_not_shown():
     setting = {"tick_hz": 500, "drift_ppm": DRIFT_PPM}
 
     def said(of: Flow, threaded: bool) -> str:
-        lines = [("RTI", "flow", of, setting | {"threaded": threaded}, (1, 2))]
+        lines = [("RTI", "flow", lambda: of, setting | {"threaded": threaded}, (1, 2))]
         return "".join(found_periods(*phases.beside(lines), 60))
 
     assert "wave every 2.5 s" in said(steady, True) and "So low" not in said(steady, True)

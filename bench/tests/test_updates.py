@@ -150,8 +150,8 @@ def test_a_percentile_that_few_are_beyond_is_not_told(tmp_path, count):
 @pytest.mark.parametrize("study", ["ec1", "range"])
 def test_twenty_million_updates_in_under_four_gigabytes(tmp_path, study):
     """Rows, figures and the study's own report, as users have it made, by processes whose memory is
-    limited, in a time of CPUs that two have in two and a half minutes. None takes more than half of
-    that memory."""
+    limited, in a time of CPUs that two have in two and a half minutes; a quarter of that memory is
+    enough, as flows are read one by one."""
     done = subprocess.run(
         [sys.executable, SCALE, "--study", study, "--updates", "20000000", "--memory-gb", "4",
          "--cpu-s", "300", "--out", tmp_path],
@@ -159,7 +159,7 @@ def test_twenty_million_updates_in_under_four_gigabytes(tmp_path, study):
     )  # fmt: skip
     print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert float(re.search(r"at most (\S+) GB of memory", done.stdout)[1]) < 2
+    assert float(re.search(r"at most (\S+) GB of memory", done.stdout)[1]) < 1
     assert int(done.stdout.partition(" updates")[0].replace(",", "")) > 19_600_000
     page = (tmp_path / "run" / "report.html").read_text()
     assert ("480 configurations of 4080 flows" if study == "ec1" else "90 flows") in page

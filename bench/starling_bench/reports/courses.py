@@ -1,5 +1,6 @@
 """A series of times, message by message: drawn whole against its budget; what returns in it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,14 +100,17 @@ _FOUND_HOW = (
 )
 
 
-def found_periods(lines: list[tuple[str, str, Flow, float]], said: str, most: int) -> list[str]:
+def found_periods(
+    lines: Iterable[tuple[str, str, Flow, float]], said: str, most: int
+) -> list[str]:  # fmt: skip
     """What comes back in each flow (on what, which flow, its times) and is higher than so many ms;
     of many the surest. What is not is counted."""
-    every = [(p, *line) for line in lines for p in periods.find(line[2].seconds, line[2].ms)]
+    every = [(p, on, what, flow.bound_ms, least) for on, what, flow, least in lines
+             for p in periods.find(flow.seconds, flow.ms)]  # fmt: skip
     found = [
-        (p.p, on, what, f"{p.kind} every {p.period_s:.4g} s, {ms(p.size, flow.bound_ms)} ms high",
+        (p.p, on, what, f"{p.kind} every {p.period_s:.4g} s, {ms(p.size, bound_ms)} ms high",
          "< 1e-6" if p.p < 1e-6 else f"{p.p:.2g}", f"{p.correlation:.2f}")
-        for p, on, what, flow, least in every if p.size > least
+        for p, on, what, bound_ms, least in every if p.size > least
     ]  # fmt: skip
     how = _FOUND_HOW + said
     if low := len(every) - len(found):

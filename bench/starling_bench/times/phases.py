@@ -6,6 +6,7 @@ messages. Those of a test differ in rate (`drift_ppm`: each federate's periods a
 millionths longer than those of the one before), so messages meet every phase.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -79,21 +80,17 @@ def without(flow: Flow, turn: float) -> np.ndarray:
     return found + float(np.median(flow.ms))
 
 
+Reads = Callable[[], Flow]
+
+
 def beside(
-    flows: list[tuple[str, str, Flow, dict, tuple[int, int]]],
-) -> tuple[list[tuple[str, str, Flow, float]], str]:
-    """What of flows (on what, which, times, their test's setting, numbers of sender and receiver)
-    does not hang on the phase, with what of it (ms) may be left; and what was taken off, in
-    words."""
-    found, beats = [], []
-    for on, what, flow, setting, (sender, receiver) in flows:
-        if not setting["threaded"] and (beat := beat_s(setting, sender, receiver)):
-            beats.append(beat)
-            turn = turn_ms(setting, receiver)
-            found.append((on, what, replace(flow, ms=without(flow, turn)), _LEFT * turn))
-        else:
-            found.append((on, what, flow, 0.0))
-    said = f"{len(found)} flows were looked at, so noise alone may show one in a hundred of them. "
+    flows: list[tuple[str, str, Reads, dict, tuple[int, int]]],
+) -> tuple[Iterator[tuple[str, str, Flow, float]], str]:
+    """What of flows (on what, which, what reads their times, their test's setting, numbers of
+    sender and receiver) does not hang on the phase, with what of it (ms) may be left, one after the
+    other, as not all need be in memory; and what is taken off, in words."""
+    beats = list(filter(None, (_beat_s(setting, ends) for *_, setting, ends in flows)))
+    said = f"{len(flows)} flows were looked at, so noise alone may show one in a hundred of them. "
     if beats:
         said += (
             f"In {len(beats)} flows to polled federates delivery times rise and fall with the "
@@ -101,4 +98,20 @@ def beside(
             f"{max(beats):.3g} s because their rates were made to differ: that is taken off "
             f"before, but for {_LEFT:g} of a turn: what is no higher than that is left out."
         )
-    return found, said
+    return map(_rest, flows), said
+
+
+def _beat_s(setting: dict, ends: tuple[int, int]) -> float | None:
+    """Of a flow; None: nothing of it hangs on the phase."""
+    return None if setting["threaded"] else beat_s(setting, *ends)
+
+
+def _rest(
+    of: tuple[str, str, Reads, dict, tuple[int, int]],
+) -> tuple[str, str, Flow, float]:
+    on, what, read, setting, ends = of
+    flow = read()
+    if not _beat_s(setting, ends):
+        return on, what, flow, 0.0
+    turn = turn_ms(setting, ends[1])
+    return on, what, replace(flow, ms=without(flow, turn)), _LEFT * turn

@@ -1,6 +1,7 @@
 """The range test bed's report."""
 
 import tomllib
+from functools import partial
 from html import escape
 from pathlib import Path
 
@@ -133,8 +134,9 @@ def _course(page: Page, store: Store, group: list[dict]) -> str:
 def _periods(store: Store, summaries: list[dict]) -> list[str]:
     """What comes back in any flow, but for what the timers' phases make of it, which is said."""
     found = [
-        (on(s), f"{s['sender']} → {s['receiver']}, {label(s)}", rows.flow(store, s, s["setting"]),
-         s["setting"], tuple(_facts(store, s, s[k])["station"] for k in ("sender", "receiver")))
+        (on(s), f"{s['sender']} → {s['receiver']}, {label(s)}",
+         partial(rows.flow, store, s, s["setting"]), s["setting"],
+         tuple(_facts(store, s, s[k])["station"] for k in ("sender", "receiver")))
         for s in summaries
     ]  # fmt: skip
     return courses.found_periods(*phases.beside(found), _PERIODS_MAX)
