@@ -353,10 +353,10 @@ scale: venv
 
 # Phase II of EC1: on sockets (which is phase 0) and Starling 480 configurations each, 24 minutes; lan the same between
 # hosts of 100 Mbit/s each way, 24 and what fills their links. Of one to one, each a run with a report of its own: sites 18,
-# tunnels, also over a WAN, ten entities only, 10 (lan and these: root), bundling 9, conflation 20, scheduling 12,
+# tunnels, also over a WAN, ten entities only, 11 (lan and these: root), bundling 9, conflation 20, scheduling 12,
 # middleware (Cyclone DDS beside both, DIS, and DIS to Starling through a gateway) 12; middleware-ten, DDS beside both
-# over the other topologies, ten entities only, 9. phase1, who reaches whom, 2; phase1-sites, 20 hosts of 100 Mbit/s
-# (root), 3. The minutes are those of their own plans. ONLY=40-79 takes some configurations, RESUME=DIR goes on with a run
+# over the other topologies, ten entities only, 10. phase1, who reaches whom, and phase1-sites, 20 hosts of 100
+# Mbit/s (root), 1 each. The minutes are those of their own plans. ONLY=40-79 takes some configurations, RESUME=DIR goes on with a run
 # that was interrupted. What they show is committed by `make keep-ec1 RUN=build/bench/ec1-sites-...`.
 EC1_ROOT := $(addprefix campaign-ec1-,lan sites tunnels phase1-sites)
 EC1S := $(addprefix campaign-ec1-,lan sites tunnels bundling conflation scheduling middleware middleware-ten)
