@@ -123,7 +123,7 @@ def test_on_different_cpus(do, bench):
     async def look() -> None:
         async with bench.group("memory") as group:
             for me, role in enumerate(("ping", "pong")):
-                more = {"count": 100, "warm_up": 10} if role == "ping" else {}
+                more = {"count": 100_000, "warm_up": 10} if role == "ping" else {}
                 one = await group.start(role, bench.federate(role), bench.at(me), bytes=100, **more)
                 seen[role] = os.sched_getaffinity(one.process.pid)
             await group.results()
