@@ -342,8 +342,8 @@ keep-range keep-fomcost keep-ec1: venv
 ec1-status: venv
 	$(VENV)/bin/python bench/status.py bench/status-ec1.toml $(BUILD)/bench-tests.xml > docs/ec1.md
 
-# A run of so many updates made, its rows kept and its report made in 4 GB of memory; prints time and disk. STUDY=range: of
-# the other study.
+# A run of so many updates made, its rows kept and its report made in 4 GB of memory; prints time and disk. Of
+# STUDY=range 20 million at a time.
 .PHONY: scale
 UPDATES ?= 300000000
 STUDY ?= ec1
