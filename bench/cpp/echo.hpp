@@ -31,8 +31,8 @@ public:
     Echo(Echo const&) = delete;
     Echo& operator=(Echo const&) = delete;
 
-    // Where it is reached, "ADDRESS:PORT": as BENCH_ADDRESS in the environment says, else at the first
-    // network of this host, or 127.0.0.1 if it has none.
+    // Where it is reached, "ADDRESS:PORT": as BENCH_ADDRESS in the environment says, else at the
+    // first network of this host, or 127.0.0.1 if it has none.
     std::string const& address() const { return address_; }
 
     // Pings partners in turn, so many times a second altogether; what comes back is kept.

@@ -82,8 +82,8 @@ public:
         return found;
     }
 
-    // `settings`: interfaces of which the first that is there is used, "tun0,eth0"; if none is, that
-    // of BENCH_ADDRESS in the environment, the host's own.
+    // `settings`: interfaces of which the first that is there is used, "tun0,eth0"; if none is,
+    // that of BENCH_ADDRESS in the environment, the host's own.
     void connect(std::string const& settings, Callbacks callbacks) override;
     bool join(std::string const& session, std::string const&, std::string const& member) override;
     void resign() override { leave(); }

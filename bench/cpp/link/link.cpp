@@ -70,7 +70,8 @@ struct Port {
     }
 };
 
-// {"namespace":, "isolated":, "delay_ms":, "jitter_ms":, "loss":, "duplicate":, "reorder":, "rate_mbit":}
+// {"namespace":, "isolated":, "delay_ms":, "jitter_ms":, "loss":, "duplicate":, "reorder":,
+// "rate_mbit":}
 Port parsePort(std::string const& text, std::uint64_t seed) {
     Json const said = Json::parse(text);
     bench::LinkRule rule;
@@ -79,8 +80,12 @@ Port parsePort(std::string const& text, std::uint64_t seed) {
     rule.loss = said.value("loss", 0.0);
     rule.duplicate = said.value("duplicate", 0.0);
     rule.reorder = said.value("reorder", 0.0);
-    Port port{said.value("namespace", ""), said.value("isolated", false), rule,
-              bench::Fates(rule, seed), -1, {}};
+    Port port{said.value("namespace", ""),
+              said.value("isolated", false),
+              rule,
+              bench::Fates(rule, seed),
+              -1,
+              {}};
     double const rate = said.value("rate_mbit", 0.0);
     port.nsPerByte = rate > 0 ? 8000 / rate : 0;
     return port;

@@ -98,8 +98,8 @@ std::string className(bool reliable, bool conflate) {
 }
 
 Flows::Flows(bench::Endpoint& endpoint, Test const& test, bench::TopicId topic,
-             std::string const& me, std::string const& directory,
-             bench::StationClock const& clock, bench::Echo* echo)
+             std::string const& me, std::string const& directory, bench::StationClock const& clock,
+             bench::Echo* echo)
     : endpoint_(endpoint),
       clock_(clock),
       echo_(test.echo ? echo : nullptr),
