@@ -115,12 +115,19 @@ def test_where_no_echo_comes_back_no_latency_is_told_and_why(tmp_path):
     assert "no latency is told: s, pub1 to sub1, test 1: not known: no echo came back" in page
 
 
+@pytest.fixture
+def hosts(tmp_path, net):
+    """A file of two that ssh reaches."""
+    file = tmp_path / "hosts.toml"
+    file.write_text("".join(machine.table() for machine in net.machines))
+    return file
+
+
 @pytest.mark.long
 @NEEDED
 @pytest.mark.skipif(not possible() and os.environ.get("REQUIRE_ALL") != "1", reason=REASON)
-def test_phase_two_between_hosts_that_ssh_reaches(tmp_path, net):
-    hosts, out = tmp_path / "hosts.toml", tmp_path / "out"
-    hosts.write_text("".join(machine.table() for machine in net.machines))
+def test_phase_two_between_hosts_that_ssh_reaches(tmp_path, hosts):
+    out = tmp_path / "out"
     ec1("phase2", out, "--sites", "hosts", "--hosts", str(hosts), "--topology", "1-1", "--only",
         "40,41", "--adapters", "sockets,starling")  # fmt: skip
     found = rows(out)
@@ -141,9 +148,8 @@ def test_phase_two_between_hosts_that_ssh_reaches(tmp_path, net):
 @pytest.mark.long
 @NEEDED
 @pytest.mark.skipif(not possible() and os.environ.get("REQUIRE_ALL") != "1", reason=REASON)
-def test_one_update_between_hosts_waits_for_the_echoes(tmp_path, net):
-    hosts, out = tmp_path / "hosts.toml", tmp_path / "out"
-    hosts.write_text("".join(machine.table() for machine in net.machines))
+def test_one_update_between_hosts_waits_for_the_echoes(tmp_path, hosts):
+    out = tmp_path / "out"
     ec1("phase1", out, "--sites", "hosts", "--hosts", str(hosts), "--count", "2", "--adapters",
         "sockets")  # fmt: skip
     found = rows(out)
