@@ -1,5 +1,5 @@
-// What a command says, within a time: for questions to the host's daemons, never while something
-// is measured.
+// What the host says of itself, its daemons within a time: never asked while something is
+// measured.
 #pragma once
 
 #include <fcntl.h>
@@ -8,7 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <fstream>
 #include <string>
 
 namespace bench {
@@ -34,12 +36,15 @@ inline std::string ask(std::string const& command, double seconds) {
         auto const left =
             std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
         pollfd one{ends[0], POLLIN, 0};
-        if (left <= 0 || ::poll(&one, 1, static_cast<int>(left)) <= 0) {
+        int const ready = left <= 0 ? 0 : ::poll(&one, 1, static_cast<int>(left));
+        if (ready < 0 && errno == EINTR) continue;
+        if (ready <= 0) {
             said += "\nno answer in time";
             break;
         }
         char buffer[4096];
         ssize_t const n = ::read(ends[0], buffer, sizeof buffer);
+        if (n < 0 && errno == EINTR) continue;
         if (n <= 0) break;
         said.append(buffer, static_cast<std::size_t>(n));
     }
@@ -52,6 +57,14 @@ inline std::string ask(std::string const& command, double seconds) {
         if ((c < ' ' && c != '\n' && c != '\t') || c > '~') c = '?';
     }
     return said;
+}
+
+// The start of the kernel that runs: namespaces of one machine have one, and its clock.
+inline std::string boot() {
+    std::ifstream in("/proc/sys/kernel/random/boot_id");
+    std::string id;
+    std::getline(in, id);
+    return id;
 }
 
 }  // namespace bench

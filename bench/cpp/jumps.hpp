@@ -18,6 +18,8 @@ public:
         std::int64_t leastNs = 1000000, adjustedParts = 1000;
     };
     static Beside steps() { return {CLOCK_MONOTONIC, 1000, INT64_MAX}; }
+    // For the clock of a host: each step, unless an error is put into it.
+    static Beside of(bool realtime, bool right) { return realtime && right ? steps() : Beside(); }
 
     // By how much it has jumped since the last look, and how long ago that was. 0: by no more than
     // adjusting may make, and than what passed between the readings.

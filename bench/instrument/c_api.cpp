@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -130,14 +131,15 @@ std::string besideLibrary() {
 }
 
 double number(std::map<std::string, std::string> const& settings, char const* name, double least,
-              double most) {
+              double most, bool whole = false) {
     std::string const& text = settings.at(name);
     char* end = nullptr;
     double const value = std::strtod(text.c_str(), &end);
-    if (end == text.c_str() || *end != 0 || !(value >= least && value <= most)) {
+    bool const inside = value >= least && value <= most && (!whole || value == std::floor(value));
+    if (end == text.c_str() || *end != 0 || !inside) {
         std::ostringstream said;
-        said << "the setting '" << name << "' is '" << text << "'; it is a number from " << least
-             << " to " << most;
+        said << "the setting '" << name << "' is '" << text << "'; it is a "
+             << (whole ? "whole " : "") << "number from " << least << " to " << most;
         throw std::runtime_error(said.str());
     }
     return value;
@@ -155,7 +157,7 @@ bool yes(std::map<std::string, std::string> const& settings, char const* name) {
 struct starling_instrument final : private Instrument::Events {
     explicit starling_instrument(std::map<std::string, std::string> const& settings)
         : timeoutS_(number(settings, "timeout", 0, 1e6)),
-          turns_(static_cast<unsigned>(number(settings, "turns", 1, 10000))),
+          turns_(static_cast<unsigned>(number(settings, "turns", 1, 10000, true))),
           realtime_(yes(settings, "realtime")),
           instrument_(options(settings), *this, clock_) {
         try {
@@ -263,7 +265,8 @@ private:
         o.fom = settings.at("records").empty() ? here + "records.xml" : settings.at("records");
         // The adapters stand there, too.
         ::setenv("BENCH_ADAPTERS", here.c_str(), 0);
-        o.station = static_cast<unsigned>(number(settings, "station", 1, Instrument::kStationsMax));
+        double const station = number(settings, "station", 1, Instrument::kStationsMax, true);
+        o.station = static_cast<unsigned>(station);
         o.member = settings.at("name").empty() ? "station " + std::to_string(o.station)
                                                : settings.at("name");
         return o;

@@ -54,6 +54,7 @@ class Study:
     # The field of a test and its value that take callbacks by a thread of the RTI's own.
     callbacks_by: ClassVar[tuple[str, object]] = ("", None)
     spec: "ClassVar[type[Spec]]"  # a test as written
+    length: ClassVar[str]  # the field by which it takes longer
     # The samples of a sequence's rounds count together: a test is one, however often it ran.
     pools_rounds: ClassVar[bool] = False
     names: ClassVar[dict[str, str]] = {}  # of a test's fields in rows, where they have others
@@ -118,7 +119,7 @@ class Study:
 
     def enlarge(self, spec: "Spec", scale: float) -> None:
         """Makes a test take so many times as long."""
-        raise NotImplementedError
+        spec.multiply(self.length, scale)
 
     def seconds(self, spec: "Spec") -> float:
         """About how long a test takes, on average over those that `spec` stands for; found without

@@ -14,7 +14,7 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 
 # Fixtures that are made once for all tests that use them.
-ONCE = {"bench", "good", "page", "results"}
+ONCE = {"bench", "good", "page", "results", "whole"}
 
 
 # First, as xdist reads the groups in the same hook; it finds none with pytest 9.

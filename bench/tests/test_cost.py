@@ -104,6 +104,7 @@ samples = 1
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
 @pytest.mark.skipif(not shutil.which("strace"), reason="left out: strace is not there")
 def test_who_exchanges_with_one_of_several_asks_the_system_no_more(tmp_path):

@@ -52,6 +52,12 @@ def test_what_chronyd_says_is_an_offset_with_its_bound():
     assert (round(found.lacks_ns), round(found.bound_ns)) == (1081, 2629)
 
 
+def test_who_was_not_asked_before_and_after_says_nothing():
+    for told in ([], [TRACKED], [TRACKED] * 3):
+        with pytest.raises(NoEstimate, match="said nothing"):
+            discipline.during({"discipline": told})
+
+
 def test_what_ptp4l_says_is_an_offset_with_its_bound():
     found = discipline.reading(PTP)
     assert (found.lacks_ns, found.bound_ns) == (12.5, 345)

@@ -3,6 +3,7 @@ to be unknown."""
 
 import json
 import os
+import tomllib
 
 import numpy as np
 import pyarrow.parquet as parquet
@@ -10,6 +11,7 @@ import pytest
 from ec1_runs import EC1FED, FOM, NEEDED, ec1, rows
 from runs import run as run  # the fixture that the network needs
 from sshd import REASON, net as net, possible
+from test_updates import said_by_chronyd
 
 from starling_bench.errors import BenchError
 from starling_bench.flows import updates
@@ -71,7 +73,7 @@ def test_a_publishers_clock_that_is_off_and_drifts_is_corrected_within_the_bound
         sent = table["sent_ns"].to_numpy()[mine].astype("i8")
         latency = table["latency_ns"].to_numpy()[mine]
         # What was taken out, and what the one clock of this machine would have said.
-        offset = updates.offsets(path)[int(row["publisher"])]
+        offset = updates.offsets(path, "estimate")[int(row["publisher"])]
         arrived = sent + latency - offset.at(sent - offset.base)
         right = (sent - OFFSET_NS) / (1 + DRIFT) if row["sender"] == "pub1" else sent
         true = (arrived - right) / 1e6
@@ -91,6 +93,62 @@ def test_a_publishers_clock_that_is_off_and_drifts_is_corrected_within_the_bound
     (out / "summary.json").unlink()
     ec1("report", out)
     assert json.loads((out / "summary.json").read_text()) == before
+
+
+@NEEDED
+def test_hosts_that_daemons_discipline_are_compared_by_what_these_say(tmp_path):
+    """One's clock is 3 ms ahead, as its daemon knows."""
+    for name, ahead in (("one", OFFSET_NS), ("others", 0)):
+        (tmp_path / name).write_text(said_by_chronyd(-ahead / 1e9)[0])
+    command = ["env", f"BENCH_CLOCK_OFFSET_NS={OFFSET_NS}", f"SAID={tmp_path / 'one'}", EC1FED]
+    daemon = f'cat "${{SAID:-{tmp_path / "others"}}}"'
+    text = TWO.format(command=json.dumps(command), seconds=0.5)
+    own = f'clock = "daemon"\ndaemon = {json.dumps(daemon)}'
+    file, out = tmp_path / "t.tsf.toml", tmp_path / "out"
+    file.write_text(text.replace('clock = "estimate"', own))
+    ec1("run", file, "--out", str(out), "--ec1fed", EC1FED, "--idle-wait-s", "0")
+    found = rows(out)
+    assert len(found) == 4 and {r["clock"] for r in found} == {"daemon"}
+    for row in found:
+        assert float(row["bound_ms"]) == pytest.approx(2 * 0.002579)
+        # Untouched, those of the first would be 3 ms less.
+        assert -float(row["bound_ms"]) < float(row["min_ms"]) < OFFSET_NS / 1e6
+        assert row["sent"] == row["received"] == "300"
+    page = (out / "report.html").read_text()
+    assert "whose daemons are asked before each sample and after" in page
+    before = json.loads((out / "summary.json").read_text())
+    ec1("report", out)
+    assert json.loads((out / "summary.json").read_text()) == before
+
+
+@NEEDED
+def test_a_clock_that_is_set_within_a_sample_makes_its_times_unknown(tmp_path):
+    """The publisher's, behind what its daemon says before, and again afterwards: that all is
+    well."""
+    (tmp_path / "said").write_text(said_by_chronyd(0)[0])
+    command = ["env", "BENCH_CLOCK_JUMP_NS=40000000", "JUMPS=1", EC1FED]
+    text = TWO.format(command=json.dumps(command), seconds=1).replace("samples = 2\n", "")
+    daemon = f'cat {tmp_path / "said"}; test -z "$JUMPS" || kill -USR1 $PPID'
+    own = f'clock = "daemon"\ndaemon = {json.dumps(daemon)}'
+    file, out = tmp_path / "t.tsf.toml", tmp_path / "out"
+    file.write_text(text.replace('clock = "estimate"', own))
+    ec1("run", file, "--out", str(out), "--ec1fed", EC1FED, "--idle-wait-s", "0")
+    found = {r["sender"]: r for r in rows(out)}
+    assert found["pub1"]["clock"].startswith("not known: that of 'pub1' jumped by +")
+    assert found["pub1"]["mean_ms"] == "" != found["pub2"]["mean_ms"]
+
+
+def test_clocks_of_several_kinds_in_one_execution_are_refused(tmp_path):
+    text = TWO.format(command="[]", seconds=1)
+    more = text[text.index("[[sequence.execution.test]]") :]
+    file = tmp_path / "t.tsf.toml"
+    for own in ('clock = "same"', 'clock = "daemon"'):
+        file.write_text(text + more.replace('clock = "estimate"', own))
+        if own == 'clock = "same"':
+            plan.load(file, STUDY)
+            continue
+        with pytest.raises(BenchError, match="tests of one execution take their time from several"):
+            plan.load(file, STUDY)
 
 
 # Whose echo answers nobody.
@@ -131,6 +189,9 @@ def test_phase_two_between_hosts_that_ssh_reaches(tmp_path, hosts):
     ec1("phase2", out, "--sites", "hosts", "--hosts", str(hosts), "--topology", "1-1", "--only",
         "40,41", "--adapters", "sockets,starling")  # fmt: skip
     found = rows(out)
+    given = [host["name"] for host in tomllib.loads(hosts.read_text())["host"]]
+    plan = tomllib.loads(json.loads((out / "run.json").read_text())["tsf_text"])
+    assert {tuple(f["host"] for f in s["federate"]) for s in plan["sequence"]} == {tuple(given)}
     carriers = {".".join(r["sequence"].split(".")[:3]) for r in found}
     assert carriers == {"1-1.sockets.hosts", "1-1.starling.hosts"}
     assert len(found) == 4 and {r["clock"] for r in found} == {"estimate"}
@@ -142,7 +203,8 @@ def test_phase_two_between_hosts_that_ssh_reaches(tmp_path, hosts):
     page = (out / "report.html").read_text()
     assert "1-1, hosts" in page and "hosts have clocks of their own" in page
     assert "Sites are emulated" not in page
-    assert updates.offsets(updates.path_of(out / found[0]["sequence"] / "all", 1, 1, "sub1"))
+    assert updates.offsets(updates.path_of(out / found[0]["sequence"] / "all", 1, 1, "sub1"),
+                           "estimate")  # fmt: skip
 
 
 @pytest.mark.long
@@ -161,7 +223,7 @@ def test_one_update_between_hosts_waits_for_the_echoes(tmp_path, hosts):
 
 def test_a_topology_of_more_sites_than_hosts_is_refused():
     given = [{"name": "x", "kind": "ssh", "address": "192.0.2.1"}]
-    assert 'name = "hosts-1"' in sites.hosts("hosts", 1, given)
+    assert 'name = "x"' in sites.hosts("hosts", 1, given)
     with pytest.raises(BenchError, match="2 hosts are needed, and 1 are there") as told:
         sites.hosts("hosts", 2, given)
     assert told.value.code == "STL-SIT-003"

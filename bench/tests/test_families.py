@@ -75,6 +75,7 @@ def test_what_is_left_out_is_in_no_family():
     assert len(left_out) == 7
 
 
+@pytest.mark.long
 def test_under_no_difference_few_families_call_anything_different():
     """Of 300 families of 18 comparisons each at 5 % about 15 have one that is called different; of
     single comparisons nearly half of the families would."""

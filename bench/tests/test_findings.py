@@ -459,6 +459,22 @@ def test_publishers_that_did_not_hold_their_rate_are_named_and_grey():
     flow_figures.plt.close(figure)
 
 
+def test_latencies_that_clocks_leave_open_are_hollow():
+    flow = of_a_flow() | {"sequence": "mine", "topology": "", "clock": "estimate"}
+    flows = [flow | {"configuration": n, "bound_ms": bound}
+             for n, bound in ((0, 1e-6), (2, 50.0))]  # fmt: skip
+    found = flow_points.points(flows)
+    figure, axes = flow_figures.plt.subplots()
+    at, latency = (lambda p: p["configuration"]), (lambda p: p["p50_ms"])
+    flow_figures._draw(axes, {"x": found}, at, latency, False, "sure_p50_ms")
+    hollow = [list(line.get_xdata()) for line in axes.lines if line.get_markerfacecolor() == "none"]
+    assert hollow == [[2]]
+    said = "Hollow: clocks leave it open (1 points)."
+    assert flow_figures._said({"x": found}, "sure_p50_ms") == said
+    assert flow_figures._said({"x": found}) == ""  # throughput hangs on no clock
+    flow_figures.plt.close(figure)
+
+
 def test_sites_that_this_machine_makes_are_called_emulated():
     flows = [of_a_flow() | {"sequence": f"1-1.starling.{kind}.starling"}
              for kind in ("local", "lan-9000", "wan")]  # fmt: skip

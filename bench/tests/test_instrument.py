@@ -113,7 +113,9 @@ def test_two_radars_see_each_other_on_an_rti(radar, tmp_path):
     [
         ("station=1", "the setting 'exercise' is missing"),
         ("exercise=x", "the setting 'station' is missing"),
-        ("exercise=x;station=11", "the setting 'station' is '11'; it is a number from 1 to 10\n"),
+        ("exercise=x;station=11", "'station' is '11'; it is a whole number from 1 to 10\n"),
+        ("exercise=x;station=1.5", "'station' is '1.5'; it is a whole number from 1 to 10\n"),
+        ("exercise=x;station=1;turns=1.5", "'1.5'; it is a whole number from 1 to 10000"),
         ("exercise=x;station=1;station=2", "the setting 'station' is there twice"),
         ("exercise=x;station=1;adapter=tcp", "HOST:PORT (the setting 'connect' is '')"),
         ("exercise=x;station=1;colour=red", "there is no setting 'colour'; known are"),

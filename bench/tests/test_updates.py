@@ -1,5 +1,6 @@
 """Updates as they came: packed without loss, analysed within a memory limit."""
 
+import json
 import os
 import re
 import subprocess
@@ -62,7 +63,7 @@ def test_what_clocks_differ_by_is_taken_from_latencies(tmp_path):
         there = pings["sent"][mine].astype("i8") + 30_000
         pings["there"][mine] = pings["back"][mine] = there + np.rint(of(there)).astype("i8")
     (tmp_path / "pings_test1_1_sub1.raw").write_bytes(pings.tobytes())
-    updates.pack(path, compared=True)
+    updates.pack(path, "estimate")
     # What is known of clocks stands in the table itself.
     (tmp_path / "pings_test1_1_sub1.raw").unlink()
     for publisher in ahead:
@@ -88,9 +89,57 @@ def test_echoes_that_agree_with_no_clock_are_no_offset(tmp_path):
     pings["there"] = pings["back"] = pings["sent"] + 30_000 + (np.arange(20) > 10) * 10**8
     pings["came"] = pings["sent"] + 60_000
     (tmp_path / "pings_test1_1_sub1.raw").write_bytes(pings.tobytes() + b"half")
-    updates.pack(path, compared=True)
+    updates.pack(path, "estimate")
     said = updates.clock(path, 0)
     assert said["clock"].startswith("not known: ") and "bound_ms" not in said
+
+
+def said_by_chronyd(lacks: float) -> list[str]:
+    """Before a sample and after, of a clock that lacks so many seconds; known to 2.579 us."""
+    return [f"0A4F0001,10.79.0.1,2,1795649299.18,{lacks:.9f},0.000000042,0.000000853,-0.505,0.013,"
+            "0.431,0.000002498,0.000001330,0.1,Normal\n"] * 2  # fmt: skip
+
+
+def test_what_daemons_say_of_clocks_is_taken_from_latencies(tmp_path):
+    path, found = updates.path_of(tmp_path, 1, 1, "sub1"), made(90)
+    found["publisher"] = np.arange(90) % 3
+    path.with_suffix(".raw").write_bytes(found.tobytes())
+    said = {"publisher": -1, "boot": "a", "jumped_ns": 0}
+    members = {
+        "sub1": {"discipline": said_by_chronyd(0)},
+        "pub1": {"publisher": 0, "discipline": said_by_chronyd(-0.003)},  # 3 ms ahead
+        "pub3": {"publisher": 2, "discipline": said_by_chronyd(0), "jumped_ns": 5_000_000},
+    }
+    for name, its in members.items():
+        (tmp_path / f"clock_test1_1_{name}.json").write_text(json.dumps(said | its))
+    updates.pack(path, "daemon")
+    assert updates.clock(path, 0) == {"clock": "daemon", "bound_ms": pytest.approx(2 * 0.002579)}
+    assert updates.clock(path, 1) == {"clock": "not known: its host said nothing of it"}
+    assert updates.clock(path, 2) == {"clock": "not known: that of 'pub3' jumped by +5 ms"}
+    table = parquet.read_table(path)["latency_ns"].to_numpy()
+    for publisher, more in ((0, 3_000_000), (1, 0), (2, 0)):
+        mine = found["publisher"] == publisher
+        assert (table[mine] - found["latency_ns"][mine] == more).all()
+
+
+def test_a_daemon_that_knows_nothing_makes_no_clock_known(tmp_path):
+    path = updates.path_of(tmp_path, 1, 1, "sub1")
+    path.with_suffix(".raw").write_bytes(made(10).tobytes())
+    said = {"boot": "a", "jumped_ns": 0, "discipline": ["506 Cannot talk to daemon\n"] * 2}
+    for name, publisher in (("sub1", -1), ("pub1", 0)):
+        about = said | {"publisher": publisher}
+        (tmp_path / f"clock_test1_1_{name}.json").write_text(json.dumps(about))
+    updates.pack(path, "daemon")
+    assert "Cannot talk to daemon" in updates.clock(path, 0)["clock"]
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"publisher": "1"}', '{"publisher": 1'])
+def test_damaged_words_of_a_clock_are_told(tmp_path, content):
+    path = updates.path_of(tmp_path, 1, 1, "sub1")
+    path.with_suffix(".raw").write_bytes(made(10).tobytes())
+    (tmp_path / "clock_test1_1_pub1.json").write_text(content)
+    with pytest.raises(BenchError, match="what a federate said of its clock can't be read"):
+        updates.pack(path, "daemon")
 
 
 def test_an_update_was_on_its_way_with_the_clocks_of_when_it_was_sent():

@@ -45,6 +45,15 @@ def of_sample(directory: Path, test: int, sample: int, wanted: str = "") -> dict
     return found
 
 
+def each(directory: Path, row: dict, main: str) -> dict[str, float]:
+    """WHAT_instructions of one, of a sample whose row says how many there were: of `main` as many
+    as were sent, of others as many as were counted; BenchError if there are none of `main`."""
+    wanted = main if row["counted"] else ""
+    found = of_sample(directory, row["test"], row["sample"], wanted)
+    return {f"{what}_instructions": count / row["sent" if what == main else "counted"]
+            for what, count in found.items()}  # fmt: skip
+
+
 def saved(directory: Path) -> Iterator[tuple[str, int]]:
     """Each text with which a count was saved since this was last asked, and the count."""
     for path in sorted(directory.glob(f"{_FILE}.*")):

@@ -384,6 +384,24 @@ def by_way(summaries: list[dict]) -> dict[tuple[str, str, str], list[dict]]:
     return found
 
 
+def ways(summaries: list[dict]) -> dict[tuple[str, str, str], list[dict]]:
+    """The same without those whose packets stand beside another way, whose they are."""
+    found = by_way(summaries)
+    beside = {id(s) for group in found.values() if not group[0]["wire"]
+              for s in seen_alike(summaries, group)}  # fmt: skip
+    return {way: group for way, group in found.items()
+            if not group[0]["wire"] or any(id(s) not in beside for s in group)}  # fmt: skip
+
+
+def apart(summaries: list[dict]) -> tuple[list[dict], list[dict]]:
+    """Tests of executions whose packets were seen, and the others."""
+    captured = {(s["sequence"], s["execution"]) for s in summaries if s["wire"]}
+    found: tuple[list[dict], list[dict]] = ([], [])
+    for s in summaries:
+        found[(s["sequence"], s["execution"]) not in captured].append(s)
+    return found
+
+
 def seen_alike(summaries: list[dict], group: list[dict]) -> list[dict]:
     """Tests like those of a group on its RTI whose packets were seen, by the same way if there are
     such; else the group."""

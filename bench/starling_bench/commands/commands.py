@@ -37,6 +37,7 @@ IdleWait = Annotated[
 ]
 Out = Annotated[Path, typer.Option(help="Directory for results, new or empty.")]
 RtiRoot = Annotated[Path | None, typer.Option(help="Install tree of RTIs that have none in FILE.")]
+Rtis = Annotated[Path | None, typer.Option(help=r"A file of [\[rti]] tables: other RTIs.")]
 ProgressS = Annotated[
     float,
     typer.Option(

@@ -1,26 +1,27 @@
 """The figures of a set of flows: throughput, reliability, latency and jitter, by configuration and
 by what was varied; what carried them is a line. Points that say more of the machine than of what
-carries them are hollow, and those beyond what a link carries; grey are those whose publishers did
-not hold their rate.
+carries them are hollow, and those beyond what a link carries, and where clocks leave the value
+open; grey are those whose publishers did not hold their rate.
 """
 
 from collections.abc import Callable
+from html import escape
 from itertools import product
 
 import numpy as np
 
-from ..reports.drawing import PLAIN, Page, legend, plt, style
+from ..reports.drawing import PLAIN, Page, legend, plots, plt, style
 
 Lines = dict[str, list[dict]]  # points by what carried them
 _GREY = "#888"
 
 
-def _draw(axes, lines: Lines, x: Callable, y: Callable, joined: bool) -> None:
+def _draw(axes, lines: Lines, x: Callable, y: Callable, joined: bool, sure: str = "") -> None:
     for index, (name, points) in enumerate(lines.items()):
         look = style(index)
         known = [p for p in points if y(p) is not None]
         for hollow, grey in product((False, True), (False, True)):
-            some = [p for p in known if (_aside(p), p["unheld"]) == (hollow, grey)]
+            some = [p for p in known if (_aside(p, sure), p["unheld"]) == (hollow, grey)]
             colour = _GREY if grey else look["color"]
             kind = "-hollow" * hollow + "-grey" * grey
             if kind and not some:
@@ -33,7 +34,7 @@ def _draw(axes, lines: Lines, x: Callable, y: Callable, joined: bool) -> None:
         if joined:
             at: dict[float, list[float]] = {}
             for p in known:
-                if not _aside(p):
+                if not _aside(p, sure):
                     at.setdefault(x(p), []).append(y(p))
             places = sorted(at)
             axes.plot(places, [np.median(at[v]) for v in places], color=look["color"])
@@ -55,28 +56,31 @@ def _grey(axes, lines: Lines, x: Callable, beside: tuple[str, Callable] | None) 
 
 def by_number(
     page: Page, lines: Lines, title: str, unit: str, y: Callable, log: bool = False,
-    beside: tuple[str, Callable] | None = None,
+    beside: tuple[str, Callable] | None = None, sure: str = "",
 ) -> str:  # fmt: skip
-    """A value of every configuration, along its number; `beside`: a grey line and its name."""
+    """A value of every configuration, along its number; `beside`: a grey line and its name; `sure`:
+    what a point lacks where clocks leave its value open."""
     figure, axes = plt.subplots()
     _grey(axes, lines, lambda p: p["configuration"], beside)
-    _draw(axes, lines, lambda p: p["configuration"], y, False)
+    _draw(axes, lines, lambda p: p["configuration"], y, False, sure)
     axes.set(title=title, xlabel="configuration (even: best effort, odd: reliable)", ylabel=unit)
     axes.set_xticks(range(0, 121, 20))
     if log and any((y(p) or 0) > 0 for points in lines.values() for p in points):
         axes.set_yscale("log")
-    return page.figure(figure, f"0-39 one entity, 40-79 ten, 80-119 a hundred. {_said(lines)}")
+    return page.figure(
+        figure, f"0-39 one entity, 40-79 ten, 80-119 a hundred. {_said(lines, sure)}"
+    )
 
 
 def by_variable(
     page: Page, lines: Lines, title: str, name: str, unit: str, x: Callable, y: Callable,
-    log: bool = True, beside: tuple[str, Callable] | None = None,
+    log: bool = True, beside: tuple[str, Callable] | None = None, sure: str = "",
 ) -> str:  # fmt: skip
     """A value of every configuration along one of its variables; lines join medians of those that
     say something of what carries them."""
     figure, axes = plt.subplots()
     _grey(axes, lines, x, beside)
-    _draw(axes, lines, x, y, True)
+    _draw(axes, lines, x, y, True, sure)
     axes.set(title=title, xlabel=name, ylabel=unit)
     axes.set_xscale("log")
     values = sorted({x(p) for points in lines.values() for p in points})
@@ -84,24 +88,29 @@ def by_variable(
     axes.minorticks_off()
     if log and any((y(p) or 0) > 0 for points in lines.values() for p in points):
         axes.set_yscale("log")
-    return page.figure(figure, f"Lines join the medians of full points. {_said(lines)}")
+    return page.figure(figure, f"Lines join the medians of full points. {_said(lines, sure)}")
 
 
 def _ms(us: float | None) -> float | None:
     return us / 1e3 if us else None  # a logarithm has no zero
 
 
-def _said(lines: Lines) -> str:
+def _said(lines: Lines, sure: str = "") -> str:
     every = [p for points in lines.values() for p in points]
     kinds = {
         "Hollow: limited by the machine, or beyond the link": sum(map(_aside, every)),
+        "Hollow: clocks leave it open": sum(_open(p, sure) for p in every),
         "Grey: the publisher did not hold its rate": sum(p["unheld"] for p in every),
     }
     return " ".join(f"{what} ({count} points)." for what, count in kinds.items() if count)
 
 
-def _aside(p: dict) -> bool:
-    return p["limited"] or p["beyond"]
+def _aside(p: dict, sure: str = "") -> bool:
+    return p["limited"] or p["beyond"] or _open(p, sure)
+
+
+def _open(p: dict, sure: str) -> bool:
+    return bool(sure) and p[sure] is None and p[sure.removeprefix("sure_")] is not None
 
 
 def nine(page: Page, lines: Lines, where: str) -> list[str]:
@@ -115,22 +124,35 @@ def nine(page: Page, lines: Lines, where: str) -> list[str]:
         by_number(page, lines, f"3. Reliability, {where}", "unique received / published",
                   lambda p: p["reliability"]),
         by_number(page, lines, f"4. Latency, {where}", f"mean of one-way latencies, {ms}",
-                  lambda p: p["mean_ms"], True, floor),
+                  lambda p: p["mean_ms"], True, floor, "sure_p50_ms"),
         by_number(page, lines, f"5. Jitter, {where}", f"standard deviation of latency, {ms}",
-                  lambda p: p["sd_ms"], True, spread),
+                  lambda p: p["sd_ms"], True, spread, "sure_sd_ms"),
         by_variable(page, lines, f"6. Latency by payload, {where}", "payload, bytes",
                     f"median latency, {ms}", lambda p: p["payload"], lambda p: p["p50_ms"],
-                    beside=floor),
+                    beside=floor, sure="sure_p50_ms"),
         by_variable(page, lines, f"7. Latency by rate, {where}", "updates per entity, Hz",
                     f"median latency, {ms}", lambda p: p["rate"], lambda p: p["p50_ms"],
-                    beside=floor),
+                    beside=floor, sure="sure_p50_ms"),
         by_variable(page, lines, f"8. Throughput of theory by payload, {where}",
                     "payload, bytes", "measured / theory", lambda p: p["payload"],
                     lambda p: p["of_theory"], False),
         by_variable(page, lines, f"9. Latency by entities, {where}", "entities per publisher",
                     f"90 % of latencies are less, {ms}", lambda p: p["entities"],
-                    lambda p: p["p90_ms"], beside=floor),
+                    lambda p: p["p90_ms"], beside=floor, sure="sure_p50_ms"),
         by_variable(page, lines, f"10. CPU by offered load, {where}", "updates per publisher, Hz",
                     "CPUs of a publisher", lambda p: p["entities"] * p["rate"],
                     lambda p: p["sender_cpu"], False),
     ]  # fmt: skip
+
+
+def by_place(page: Page, found: list[dict]) -> list[str]:
+    """These of every topology and kind of sites."""
+    body = []
+    for topology, profile in dict.fromkeys((p["topology"], p["profile"]) for p in found):
+        lines: Lines = {}
+        for p in sorted(found, key=lambda p: p["configuration"]):
+            if (p["topology"], p["profile"]) == (topology, profile):
+                lines.setdefault(p["carrier"], []).append(p)
+        body.append(f"<h2>{escape(where := f'{topology}, {profile}')}</h2>")
+        body.append(plots(nine(page, lines, where)))
+    return body

@@ -31,6 +31,11 @@ def meets(p: dict) -> bool:
     return p["of_theory"] >= THEORY_MIN
 
 
+def hosts_meet(p: dict) -> bool:
+    """Theory, also the one that received least."""
+    return p["host_least_mbps"] >= THEORY_MIN * p["host_theory"]
+
+
 def told(found: list[Finding], every: list[dict]) -> list[Finding]:
     """With what was left out: who reads "in all" must see of how many."""
     out = sum(not judged(p) for p in every)

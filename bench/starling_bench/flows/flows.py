@@ -2,14 +2,14 @@
 are entities, rate, payload, transport, seconds, updates, conflate, lag_s, topology.
 """
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from ..errors import BenchError
 from ..kept.store import Store
+from ..reports import terminal
 from ..reports.cells import ms
 from ..study import COUNT_MAX, Columns
+from ..times import clocks
 from . import updates
 
 _TEXTS = ("sequence", "execution", "topology", "transport", "sender", "receiver", "scheduling",
@@ -119,15 +119,15 @@ def figures(store: Store, found: dict) -> dict:
     directory = store.directory / found["sequence"] / found["execution"]
     path = updates.path_of(directory, found["test"], found["sample"], found["receiver"])
     setting = store.record(found["sequence"], found["execution"])["tests"][str(found["test"])]
-    of, compared = found["publisher"], setting.get("clock", "same") != "same"
-    updates.pack(path, compared)
+    of, clock = found["publisher"], setting.get("clock", "same")
+    updates.pack(path, clock)
     gap_s = 1 / (found["rate"] * found["entities"])
     made = updates.figures(path, of) | {"together": updates.together(path, of, gap_s)}
-    if not compared:
+    if clock == "same":
         return made | {"clock": "same", "bound_ms": 0.0}
     # The subscriber itself could tell no latency.
     made |= {"bound_ms": None} | updates.clock(path, of) | updates.moments(path, of)
-    return made if made["clock"] == "estimate" else made | dict.fromkeys(_TIMES)
+    return made if made["clock"] in clocks.KNOWN else made | dict.fromkeys(_TIMES)
 
 
 def summarize(of: list[dict]) -> dict:
@@ -143,8 +143,7 @@ def summarize(of: list[dict]) -> dict:
         values = [r[name] for r in of if r[name] is not None]
         out[name] = sum(values) / len(values) if values else None
     out["bound_ms"] = max((r["bound_ms"] or 0 for r in of), default=0)
-    out["clock"] = next((r["clock"] for r in of if r["clock"] not in ("same", "estimate")),
-                        out["clock"])  # fmt: skip
+    out["clock"] = next((r["clock"] for r in of if r["clock"] not in clocks.KNOWN), out["clock"])
     out["why"] = next((r["why"] for r in of if r["why"]), "")
     out["samples"] = len(of)
     return out
@@ -152,11 +151,9 @@ def summarize(of: list[dict]) -> dict:
 
 def show(console: Console, summaries: list[dict]) -> None:
     """A table for the terminal: each sequence and delivery."""
-    table = Table(title="By topology and what carried it", title_justify="left",
-                  box=box.SIMPLE_HEAD)  # fmt: skip
-    for head in ("sequence", "delivery", "flows", "sent", "received", "reliability",
-                 "of theory", "median of means"):  # fmt: skip
-        table.add_column(head, justify="left" if head in ("sequence", "delivery") else "right")
+    head = ("sequence", "delivery", "flows", "sent", "received", "reliability", "of theory",
+            "median of means")  # fmt: skip
+    lines = []
     groups: dict[tuple[str, str], list[dict]] = {}
     for s in summaries:
         groups.setdefault((s["sequence"], s["transport"]), []).append(s)
@@ -166,10 +163,10 @@ def show(console: Console, summaries: list[dict]) -> None:
         mbps = sum(s["mbps"] or 0 for s in found)
         means = sorted(s["mean_ms"] for s in found if s["mean_ms"] is not None)
         bound = max(s["bound_ms"] for s in found)
-        table.add_row(
+        lines.append((
             sequence, transport.replace("_", " "), str(len(found)), f"{sent:,}",
             f"{received:,}", f"{received / sent:.3%}" if sent else "-",
             f"{mbps / theory:.1%}" if theory else "-",
             f"{ms(means[len(means) // 2], bound)} ms" if means else "-",
-        )  # fmt: skip
-    console.print(table)
+        ))  # fmt: skip
+    console.print(terminal.table("By topology and what carried it", head, 2, lines))

@@ -46,6 +46,14 @@ class Mark:
         )  # fmt: skip
 
 
+# Earlier versions did not look.
+UNEVEN = Mark(
+    "uneven", "counts do not add up", "Counts do not add up (more updates were counted as "
+    "overwritten or lost than did not come)",
+    lambda _, flows: any(f.get("miscounted") for f in flows),
+)  # fmt: skip
+
+
 def place(s: dict) -> tuple[str, str, str]:
     """Topology, what carried it, and the kind of sites."""
     topology, carrier, profile, *more = _named(s["sequence"], s["topology"])

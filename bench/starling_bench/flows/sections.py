@@ -8,17 +8,54 @@ from html import escape
 
 import numpy as np
 
+from ..kept.store import Store
 from ..machines.network import Host
 from ..machines.sites import HOSTS, LOCAL, OWN, PROFILES, mtu
+from ..reports import order, report
 from ..reports.cells import ms
 from ..reports.drawing import Page, legend, plots, plt, style
 from ..reports.parts import text_table
+from ..statistics.findings import Finding
 from ..times.clocks import OPEN_MAX
 from .points import Mark, place
 
 _HEADERS = 28  # of IPv4 and UDP
 _AGE = "STARLING_BUNDLE_AGE_US"
 _NAMED_MAX = 12
+
+
+def verdict(
+    store: Store, summaries: list[dict], found: list[dict], marks: Sequence[Mark]
+) -> list[str]:
+    """A run in a sentence: of its points, or of ways that are gone by one update each."""
+    lost = sum(p["lost"] for p in found if p["transport"] == "reliable")
+    limited, beyond = (sum(p[mark] for p in found) for mark in ("limited", "beyond"))
+    single = [s for s in summaries if s["theory_mbps"] is None]
+    reached = sum(bool(s["received"]) for s in single)
+    text = (
+        f"{reached} of {len(single)} ways were gone by one update each."
+        if single and not found
+        else f"{len(found)} configurations of {sum(p['flows'] for p in found)} flows; "
+        f"{sum(p['received'] for p in found):,} of {sum(p['sent'] for p in found):,} updates "
+        f"received; {lost} lost under reliable delivery. {limited} configurations are limited by "
+        f"the machine, {beyond} are beyond the link: no finding is computed from them."
+    )
+    marked = any(p[mark.key] for p in found for mark in marks)
+    return [report.verdict(store, text, lost > 0 or reached < len(single) or marked)]
+
+
+def findings(store: Store, stated: list[tuple[str, Finding]]) -> list[str]:
+    """Statements of a source, tested: where, and what came of it."""
+    head = ("where", "statement", "answer", "numbers", "configurations")
+    lines = [(where, f.statement, f.answer, f.numbers, str(f.count)) for where, f in stated]
+    return [
+        "<h2>Findings</h2>",
+        "<p>The source's statements, tested against this run's data. Slopes are of medians, within "
+        "configurations that are alike in all else, with 95 % intervals; ratios are geometric "
+        "means over configurations in common, their intervals corrected for their number. "
+        f"{order.said(store)}</p>",
+        text_table(head, lines),
+    ]
 
 
 def fragments(found: list[dict]) -> list[str]:
@@ -138,10 +175,10 @@ def compared(found: list[dict], summaries: list[dict]) -> list[str]:
     other = [s for s in summaries if (s.get("clock") or "same") != "same"]
     if not other:
         return []
-    said = [
-        f"In {len(other)} of {len(summaries)} flows hosts have clocks of their own, which echoes "
-        "during each sample compare."
-    ]
+    how = "whose daemons are asked before each sample and after"
+    if all(s.get("setting", {}).get("clock") != "daemon" for s in other):
+        how = "which echoes during each sample compare"
+    said = [f"In {len(other)} of {len(summaries)} flows hosts have clocks of their own, {how}."]
     if known := [s["bound_ms"] for s in other if s["bound_ms"]]:
         left = sum(p["p50_ms"] is not None and p["sure_p50_ms"] is None for p in found)
         said.append(

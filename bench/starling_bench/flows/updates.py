@@ -3,12 +3,14 @@ of core.
 
 flow_testN_SAMPLE_NAME.raw is what subscriber NAME heard in a sample, written while it came by a
 thread of its own; when the sample is over it becomes flow_testN_SAMPLE_NAME.parquet. Where its
-publishers read other clocks, pings_testN_SAMPLE_NAME.raw is what echoes say of these, and the table
-has latencies from which what the clocks differ by is taken.
+publishers read other clocks, pings_testN_SAMPLE_NAME.raw is what echoes say of these, or
+clock_testN_SAMPLE_NAME.json what NAME's daemon says of its own, and the table has latencies from
+which what the clocks differ by is taken.
 """
 
 import contextlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +21,7 @@ import numpy as np
 from ..errors import cannot
 from ..kept import damage
 from ..outside import open_file
-from ..times import clocks, samples
+from ..times import clocks, discipline, samples
 
 RAW = np.dtype([("sent_ns", "<u8"), ("latency_ns", "<i8"), ("sequence", "<u4"), ("entity", "<u2"),
                 ("publisher", "u1"), ("first", "u1")])  # fmt: skip
@@ -27,6 +29,8 @@ RAW = np.dtype([("sent_ns", "<u8"), ("latency_ns", "<i8"), ("sequence", "<u4"), 
 CHUNK = 1 << 20
 _PING = samples.PING.itemsize
 _CLOCKS = "clocks"  # the key under which a table says what is known of its publishers'
+_OTHERS = ""  # there: of those of which nothing is
+_SILENT = {"estimate": "no echo came back", "daemon": "its host said nothing of it"}
 SHARES = {"p50_ms": 0.5, "p90_ms": 0.9, "p99_ms": 0.99, "p999_ms": 0.999}
 # Of more than so many the latencies are counted in classes, each wider by this factor than its
 # lower end.
@@ -74,16 +78,23 @@ def writing(path: Path, about: dict[str, str] = MappingProxyType({})):
     fresh.replace(path)
 
 
-def offsets(path: Path) -> dict[int, clocks.Offset | clocks.NoEstimate]:
-    """By publisher of a file of updates that was pinged: what its clock says beside the
-    subscriber's, or why that is not known."""
+Compared = dict[int, clocks.Offset | discipline.Reading | clocks.NoEstimate]
+
+
+def offsets(path: Path, clock: str) -> Compared:
+    """By publisher of a file of updates: what its clock says beside the subscriber's, by echoes or
+    daemons, or why that is not known."""
+    return _by_daemons(path) if clock == "daemon" else _by_echoes(path)
+
+
+def _by_echoes(path: Path) -> Compared:
     pings = path.with_name(path.name.replace("flow_", "pings_", 1)).with_suffix(".raw")
     try:
         told = pings.read_bytes() if pings.exists() else b""
     except OSError as e:
         raise cannot("read echoes", e, pings) from None
     every = np.frombuffer(told[: len(told) // _PING * _PING], dtype=samples.PING)
-    found: dict[int, clocks.Offset | clocks.NoEstimate] = {}
+    found: Compared = {}
     for publisher in np.unique(every["to"]).tolist():
         mine = every[every["to"] == publisher]
         times = (mine[name] for name in ("sent", "there", "back", "came"))
@@ -94,37 +105,60 @@ def offsets(path: Path) -> dict[int, clocks.Offset | clocks.NoEstimate]:
     return found
 
 
+def _by_daemons(path: Path) -> Compared:
+    sample, receiver = re.fullmatch(r"flow_(test\d+_\d+)_(.+)", path.stem).groups()
+    told = {
+        file.stem.removeprefix(f"clock_{sample}_"): samples.of_clock(file)
+        for file in sorted(path.parent.glob(f"clock_{sample}_*.json"))
+    }
+    found: Compared = {}
+    for name, its in told.items():
+        if its["publisher"] < 0:
+            continue
+        try:
+            here = told.get(receiver, {})
+            for of, facts in ((name, its), (receiver, here)):
+                if jumped := facts.get("jumped_ns"):
+                    raise clocks.NoEstimate(f"that of '{of}' jumped by {jumped / 1e6:+.4g} ms")
+            found[its["publisher"]] = discipline.between(its, here)
+        except clocks.NoEstimate as e:
+            found[its["publisher"]] = e
+    return found
+
+
 def _of(found: np.ndarray, publisher: int) -> tuple[np.ndarray, np.ndarray]:
     """Which of these are a publisher's, and when they arrived by the subscriber's clock."""
     mine = found["publisher"] == publisher
     return mine, found["sent_ns"][mine].astype("i8") + found["latency_ns"][mine]
 
 
-def _compared(path: Path, raw: Iterable[np.ndarray]) -> tuple[dict, dict[int, clocks.Offset]]:
+def _compared(path: Path, clock: str, raw: Iterable[np.ndarray]) -> tuple[dict, Compared]:
     """What is known of the clocks of a file's publishers (`clock`), and their offsets."""
-    found = offsets(path)
-    known = {p: offset for p, offset in found.items() if isinstance(offset, clocks.Offset)}
+    found = offsets(path, clock)
+    known = {p: by for p, by in found.items() if not isinstance(by, clocks.NoEstimate)}
     bounds = dict.fromkeys(known, 0.0)
     for part in raw:
         for publisher, offset in known.items():
             mine, arrived = _of(part, publisher)
             _, bound_ns = offset.ways_ns(arrived, part["latency_ns"][mine])
             bounds[publisher] = max(bounds[publisher], bound_ns)
-    said = {p: {"clock": "estimate", "bound_ms": bound / 1e6} for p, bound in bounds.items()}
+    said = {p: {"clock": clock, "bound_ms": bound / 1e6} for p, bound in bounds.items()}
     said |= {p: {"clock": f"not known: {why}"} for p, why in found.items() if p not in known}
+    said[_OTHERS] = {"clock": f"not known: {_SILENT[clock]}"}
     return said, known
 
 
-def pack(path: Path, compared: bool = False) -> None:
+def pack(path: Path, clock: str = "same") -> None:
     """What was logged becomes a table; the log is gone then. Half a record that a killed
-    subscriber left is cut off. `compared`: publishers have clocks of their own, and what these
-    differ by is taken from latencies; what is known of them stands in the table, too."""
+    subscriber left is cut off. Where publishers have clocks of their own what these differ by is
+    taken from latencies; what is known of them stands in the table, too."""
     raw = path.with_suffix(".raw")
     if not raw.exists():
         return
     try:
-        said, known = _compared(path, _parts(raw)) if compared else ({}, {})
-        about = {_CLOCKS: json.dumps(said)} if compared else {}
+        own = clock != "same"
+        said, known = _compared(path, clock, _parts(raw)) if own else ({}, {})
+        about = {_CLOCKS: json.dumps(said)} if own else {}
         with writing(path, about) as put:
             for found in _parts(raw):
                 for publisher, offset in known.items():
@@ -156,7 +190,11 @@ def clock(path: Path, publisher: int) -> dict:
         told = (parquet.read_schema(path).metadata or {}).get(_CLOCKS.encode())
     if told is None:
         return {"clock": "same", "bound_ms": 0.0}
-    return json.loads(told).get(str(publisher), {"clock": "not known: no echo came back"})
+    every = json.loads(told)
+    # An earlier version knew echoes only.
+    return every.get(
+        str(publisher), every.get(_OTHERS, {"clock": f"not known: {_SILENT['estimate']}"})
+    )
 
 
 def least(share: float) -> int:

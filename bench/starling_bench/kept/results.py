@@ -5,6 +5,8 @@ import math
 from numbers import Integral, Real
 from pathlib import Path
 
+import numpy as np
+
 from ..errors import USAGE, BenchError
 from ..outside import read_text
 from ..study import Columns, Study
@@ -119,3 +121,13 @@ def _value(text: str, column: str, study: Study) -> str | float | int | None:
     if column in study.columns.figures:
         return float(text) if text else None
     return int(text)
+
+
+def timed(row: dict, found: dict[int, np.ndarray], of: str) -> np.ndarray:
+    """The times of a sample, by its number; BenchError if there is not one of each that was sent.
+    `of`: what they are times of."""
+    mine = found.get(row["sample"], np.empty(0))
+    if len(mine) != row["sent"]:
+        what = f"sample {row['sample']} of test {row['test']} has {row['sent']} {of}, but "
+        raise BenchError("STL-RUN-009", what + f"{len(mine)} times are saved")
+    return mine

@@ -50,7 +50,7 @@ def wire_bytes(profile: str, payload: int) -> int:
 
 def hosts(profile: str, count: int, given: Sequence[dict] = ()) -> str:
     """So many [[host]] tables, "lan-1" and so on, in TOML; none for "local". Those of "hosts" are
-    the first of the given ones, with such names."""
+    the first of the given ones, which have their own names."""
     if profile not in PROFILES:
         raise BenchError(
             "STL-SIT-001", f"there are no sites '{profile}'", "--sites",
@@ -65,13 +65,15 @@ def hosts(profile: str, count: int, given: Sequence[dict] = ()) -> str:
         what = f"{count} hosts are needed, and {len(made)} are there"
         do = "give --hosts a file with a [[host]] for each site, or take a smaller topology"
         raise BenchError("STL-SIT-003", what, "--hosts", do, USAGE)
-    tables = [one | {"name": host(profile, n)} for n, one in enumerate(made, 1)]
+    tables = [one | {"name": host(profile, n, given)} for n, one in enumerate(made, 1)]
     line = lambda item: f"{item[0]} = {json.dumps(item[1], default=str)}\n"  # noqa: E731
     return "".join(f"[[host]]\n{''.join(map(line, one.items()))}\n" for one in tables)
 
 
-def host(profile: str, number: int) -> str:
-    """The name of the nth."""
+def host(profile: str, number: int, given: Sequence[dict] = ()) -> object:
+    """The name of the nth, of "hosts" as it is given: what is no name is refused with the plan."""
+    if profile == HOSTS and "name" in given[number - 1]:
+        return given[number - 1]["name"]
     return "localhost" if profile == LOCAL else f"{profile}-{number}"
 
 

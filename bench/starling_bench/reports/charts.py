@@ -8,6 +8,7 @@ from matplotlib.ticker import NullLocator
 
 from ..statistics.estimates import Estimate, Fit
 from ..statistics.stats import span, tenths
+from ..values.source import Ease
 from . import drawing
 from .drawing import PLAIN, Page, legend, plots, style
 from .parts import text_table
@@ -142,3 +143,9 @@ def fit(
         left.setdefault(line, []).append((place, residual))
     plot = scatter(page, "What the line leaves of each test", axis, unit, left)
     return [text_table(("cost", "with 95 % interval", "half of the interval"), rows), plots([plot])]
+
+
+def ease_table(of: dict[str, Ease]) -> str:
+    """What each asks of who writes it."""
+    lines = [(name, *map(str, (e.lines, e.branches, e.forms))) for name, e in of.items()]
+    return text_table(("layout", "lines of codec", "branches", "forms in memory"), lines)

@@ -77,6 +77,11 @@ def notes(store: Store) -> list[str]:
     ]
 
 
+def method(text: str) -> list[str]:
+    """How a run was measured."""
+    return ["<h2>How this was measured</h2>", f"<p>{escape(text)}</p>"]
+
+
 def ways(summaries: list[dict], best_effort: Callable[[dict], bool]) -> list[str]:
     """By what data went between each two federates, as the RTI said while they ran; best effort
     that can't be lost there is none."""

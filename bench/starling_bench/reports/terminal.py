@@ -8,6 +8,16 @@ from rich.table import Table
 from ..variables import Variables
 
 
+def table(title: str, head: Iterable[str], left: int, rows: Iterable[Iterable[str]]) -> Table:
+    """Texts in columns, of which the first `left` are words."""
+    made = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for n, name in enumerate(head):
+        made.add_column(name, justify="left" if n < left else "right")
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
 def with_setup(
     title: str,
     variables: Variables,

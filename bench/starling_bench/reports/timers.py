@@ -2,6 +2,7 @@
 do: what a report says of the pacing of a run.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,17 @@ class Timed:
     federate: str
     facts: dict
     cpu: float  # share of one that the thread used
+
+
+def timed(summaries: list[dict], facts: Callable[[dict, str], dict]) -> list[Timed]:
+    """Every sender's timer, once per test, by what its federate told of it (`facts`)."""
+    seen = {(s["sequence"], s["execution"], s["test"], s["sender"]): s for s in summaries}
+    found = []
+    for (sequence, execution, test, name), s in seen.items():
+        told = facts(s, name)
+        share = told["thread_s"] / max(s["planned"] / s["hz"], 1e-9)
+        found.append(Timed(f"{sequence}/{execution} {test}", name, told, share))
+    return found
 
 
 def section(page: Page, timed: list[Timed]) -> list[str]:

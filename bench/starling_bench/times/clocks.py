@@ -13,6 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
+# How hosts' clocks are told apart: they are one, compared by echoes, or daemons say it.
+KNOWN = ("same", "estimate", "daemon")
 # No oscillator that works drifts faster; what passes within one round trip is bounded by it.
 DRIFT_MAX = 1e-3
 WINDOW_S = 10.0

@@ -1,12 +1,18 @@
 """What the daemon that disciplines a host's clock says of it: chronyd by `chronyc -c tracking`,
-ptp4l by `pmc -u -b 0 'GET CURRENT_DATA_SET'`. Federates ask it before and after a test.
+ptp4l by `pmc -u -b 0 'GET CURRENT_DATA_SET'`. Federates ask it before and after they measure.
 """
 
 import csv
 import re
 from dataclasses import dataclass
 
+import numpy as np
+
+from ..fields import Faults, Loc
+from ..tsf.sequences import Sequence, Spec
 from .clocks import NoEstimate
+
+ASKED = "chronyc -c tracking"  # where a test names no command
 
 _CHRONY_FIELDS = 14
 _CHRONY_LOCAL = "7F7F0101"  # its reference is its own clock (`local`)
@@ -20,6 +26,10 @@ class Reading:
     lacks_ns: float
     bound_ns: float
     own: bool = False  # the daemon follows nobody: its clock is the time to who follows it
+
+    def ways_ns(self, arrived_ns: np.ndarray, told_ns: np.ndarray) -> tuple[np.ndarray, float]:
+        """As clocks.Offset has it, of what is lacking more than at the other host."""
+        return told_ns + round(self.lacks_ns), self.bound_ns
 
 
 def reading(text: str) -> Reading:
@@ -63,8 +73,8 @@ def _ptp(found: dict[str, str]) -> Reading:
 
 def during(facts: dict) -> Reading:
     """Of a federate's host in a test: between what was said before it and after."""
-    told = facts.get("discipline") or ["", ""]
-    before, after = (reading(text) for text in told)
+    told = facts.get("discipline") or []
+    before, after = (reading(text) for text in (told if len(told) == 2 else ["", ""]))
     middle = (before.lacks_ns + after.lacks_ns) / 2
     return Reading(
         middle,
@@ -81,3 +91,27 @@ def between(sender: dict, receiver: dict) -> Reading:
     if there.own and here.own and not same:
         raise NoEstimate("neither host's clock follows the other's, or one that both follow")
     return Reading(here.lacks_ns - there.lacks_ns, here.bound_ns + there.bound_ns)
+
+
+def of_tests(tests: list) -> str:
+    """The command that says how well clocks are disciplined; "": none is asked."""
+    return next((test.daemon for test in tests if test.clock == "daemon"), "")
+
+
+def _asked(test: Spec) -> set[str]:
+    f = test.lists()
+    return {d if c == "daemon" else "" for c in f["clock"] for d in f["daemon"]}
+
+
+def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
+    """What is wrong between the clocks of tests, which are those of their federates."""
+    with_it = (e.test for e in sequence.execution if any(s is test for s in e.test[:1]))
+    if len({word for tests in with_it for s in tests for word in _asked(s)}) > 1:
+        what = "tests of one execution take their time from several clocks"
+        yield (*at, "clock"), what, "make an execution of each"
+
+
+def one_machine(test: Spec) -> str:
+    """Why all federates of a test must be on one machine; "": they need not."""
+    same = "same" in test.lists()["clock"]
+    return 'clock = "same": give "estimate" or "daemon"' if same else ""

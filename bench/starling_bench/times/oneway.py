@@ -29,24 +29,21 @@ def flow(directory: Path, test: int, sender: str, receiver: str, clock: str) -> 
     found = samples.heard(directory, test, receiver, station)
     order = np.argsort(found["count"], kind="stable")
     count, arrived, delivery = (found[n][order] for n in ("count", "arrived_ns", "delivery_ns"))
-    took, bound = delivery.astype(float), 0.0
+    took, bound_ns = delivery, 0.0
     for name, said in zip((sender, receiver), facts, strict=True):
         if jumped := said.get("jumped_ns", 0):
             raise clocks.NoEstimate(f"that of '{name}' jumped by {jumped / 1e6:+.4g} ms")
     if clock == "daemon" and len(arrived):
-        lacks = discipline.between(*facts)
-        took += lacks.lacks_ns
-        bound = lacks.bound_ns / 1e6
+        took, bound_ns = discipline.between(*facts).ways_ns(arrived, delivery)
     elif clock == "estimate" and len(arrived):
         mine = samples.pings(directory, test, receiver)
         mine = mine[mine["to"] == station]
         # The sender's clock less the receiver's, whose pings have both.
         offset = clocks.estimate(mine["sent"], mine["there"], mine["back"], mine["came"])
-        ways, bound_ns = offset.ways_ns(arrived, delivery)
-        took, bound = ways.astype(float), bound_ns / 1e6
-    sent = arrived - np.rint(took).astype("i8")
+        took, bound_ns = offset.ways_ns(arrived, delivery)
+    sent = arrived - took
     seconds = (sent - sent[0]) / 1e9 if len(sent) else sent.astype(float)
-    return Flow(count, took / 1e6, seconds, bound)
+    return Flow(count, took / 1e6, seconds, bound_ns / 1e6)
 
 
 def ping_ms(directory: Path, test: int, sender: str, receiver: str) -> float | None:

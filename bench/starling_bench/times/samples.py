@@ -30,19 +30,28 @@ class _Wakes(BaseModel):
     lateness: list[tuple[int, int]]
 
 
-class _Facts(BaseModel):
-    """What is read of a federate's facts."""
+class _OfClock(BaseModel):
+    """What is read of what a federate says of its host's clock."""
 
     model_config = ConfigDict(strict=True)
+    jumped_ns: float = 0
+    boot: str = ""
+    discipline: list[str] = []
+
+
+class _OfPublisher(_OfClock):
+    publisher: int  # its number; -1: it publishes nothing
+
+
+class _Facts(_OfClock):
+    """What is read of a federate's facts."""
+
     station: int
     scheduling: str
     deadlines: _Wakes
     floor: _Wakes
     thread_s: float
     notice: str = ""
-    jumped_ns: float = 0
-    boot: str = ""
-    discipline: list[str] = []
 
 
 def _path(directory: Path, what: str, test: int, name: str, kind: str) -> Path:
@@ -126,12 +135,21 @@ def heard(directory: Path, test: int, receiver: str, sender: int) -> dict[str, n
 def facts(directory: Path, test: int, name: str) -> dict:
     """What a federate counted."""
     path = _path(directory, "facts", test, name, "json")
-    what = f"what federate '{name}' counted can't be read: "
+    return _told(path, _Facts, f"what federate '{name}' counted")
+
+
+def of_clock(path: Path) -> dict:
+    """What a publisher or subscriber said of its host's clock in a sample."""
+    return _told(path, _OfPublisher, "what a federate said of its clock")
+
+
+def _told(path: Path, of: type[BaseModel], what: str) -> dict:
+    what += " can't be read: "
     try:
         found = read_json(read_text(path))
         if not isinstance(found, dict):
             raise ValueError("these are no facts")
-        _Facts.model_validate(found)
+        of.model_validate(found)
         return found
     except OSError as e:
         do = "read the federates' logs there"

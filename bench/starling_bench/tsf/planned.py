@@ -1,8 +1,10 @@
 """Test sequence files that a study writes itself: parts of their text."""
 
 import json
+import os
 import shutil
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +32,7 @@ class Wanted:
     notes: list[str] = field(default_factory=list)  # that a reader must know
     more: dict[str, object] = field(default_factory=dict)  # fields of every test
     hosts: list[dict] = field(default_factory=list)  # [[host]] tables, of sites "hosts"
+    daemon: str = ""  # the command by which the daemons of these hosts' clocks are asked
     bundle_ms: float = 5.0  # that an RTI's bundle waits for more, where it bundles
 
 
@@ -44,12 +47,12 @@ class Hybrid(Topology):
 
     def __init__(
         self, of: Topology, program: str, publish: str, subscribe: str, rtis: set[str],
-        profile: str = sites.LOCAL,
+        profile: str = sites.LOCAL, hosts: Sequence[dict] = (),
     ) -> None:  # fmt: skip
         super().__init__(of.name, of.publishers, of.subscribers, of.shared)
         theirs = "pub" if publish not in rtis else "sub"
         main, away = (subscribe, publish) if theirs == "pub" else (publish, subscribe)
-        at = f"{{host:{sites.host(profile, 1)}}}:{_GATEWAY_PORT}"
+        at = f"{{host:{sites.host(profile, 1, hosts)}}}:{_GATEWAY_PORT}"
         here, elsewhere = _ALONE.get(away, ("unix:meet", at))
         side = f"{away},{here if profile == sites.LOCAL else elsewhere}"
         object.__setattr__(self, "main", main)
@@ -82,16 +85,19 @@ def table(head: str, values: dict) -> str:
     return f"{head}\n" + "\n".join(lines) + "\n"
 
 
-def sequence(name: str, common: dict, topology: Topology, profile: str, tests: str) -> str:
-    """A sequence over a topology between sites; `tests` are tables of one execution."""
+def sequence(
+    name: str, common: dict, topology: Topology, profile: str, hosts: Sequence[dict], tests: str
+) -> str:
+    """A sequence over a topology between sites, whose hosts may be given ([[host]] tables); `tests`
+    are tables of one execution."""
     federates = topology.federates()
     head = {"name": name, "master": topology.master, **common}
     if profile != sites.LOCAL:
-        head["rtiexec_host"] = sites.host(profile, 1)
+        head["rtiexec_host"] = sites.host(profile, 1, hosts)
     parts = [table("[[sequence]]", head)]
     commands = getattr(topology, "commands", {})
     for n, number in federates:
-        fields = {"name": n, "host": sites.host(profile, number)}
+        fields = {"name": n, "host": sites.host(profile, number, hosts)}
         fields |= {"command": commands[n]} if n in commands else {}
         parts.append(table("[[sequence.federate]]", fields))
     parts += [table("[[sequence.pair]]", {"sender": p, "receiver": s}) for p, s in topology.pairs()]
@@ -157,6 +163,40 @@ def listed(text: str, known: list[str], option: str) -> list[str]:
         do = f"name one or more of {', '.join(known)}"
         raise BenchError("STL-TSF-004", "nothing is named", option, do, USAGE)
     return found
+
+
+def numbers(text: str | None, count: int, option: str, of: str) -> list[int]:
+    """Those below `count` that an option names, such as "40-79,3"; all without a text. `of`: what
+    they are numbers of."""
+    if text is None:
+        return list(range(count))
+    found: list[int] = []
+    for part in list(filter(None, text.replace(" ", "").split(","))) or [""]:
+        low, _, high = (part if "-" in part else f"{part}-{part}").partition("-")
+        digits = part.isascii() and len(part) < 8 and low.isdigit() and high.isdigit()
+        if not (digits and int(low) <= int(high) < count):
+            what, do = f"'{part}' is no range of {of}", f"give numbers from 0 to {count - 1}"
+            raise BenchError("STL-TSF-004", what, option, f"{do}, such as 40-79 or 3,5", USAGE)
+        found += range(int(low), int(high) + 1)
+    return list(dict.fromkeys(found))
+
+
+def possible(file: Path, root: Path, of_root: str) -> tuple[dict, list[str]]:
+    """The tables of a file, with hosts and sequences of another that wants root (network
+    namespaces); without what this machine can't do, and that in words. `of_root`: what is only in
+    the other."""
+    plan, left_out = tables.read(file), []
+    if os.geteuid() == 0 and shutil.which("ip"):
+        more = tables.read(root)
+        plan |= {"host": more["host"], "sequence": plan["sequence"] + more["sequence"]}
+    else:
+        left_out.append(f"{of_root}: they need root and ip")
+    if not shutil.which("valgrind"):
+        plan["sequence"] = [
+            s for s in plan["sequence"] if not any("count" in f for f in s["federate"])
+        ]
+        left_out.append("instructions: there is no valgrind")
+    return plan, left_out
 
 
 def beside(out: Path, suffix: str) -> Path:

@@ -68,8 +68,9 @@ class Spec(Placed):
         return math.prod(len(values) for values in self.lists().values())
 
     def multiply(self, field: str, scale: float) -> None:
-        """So many times as much of a field, in whole numbers; at least 1."""
-        scaled = [max(1, round(value * scale)) for value in self.lists()[field]]
+        """So many times as much of a field; of whole numbers at least 1."""
+        scaled = [max(1, round(value * scale)) if isinstance(value, int) else value * scale
+                  for value in self.lists()[field]]  # fmt: skip
         setattr(self, field, scaled if isinstance(getattr(self, field), list) else scaled[0])
 
     def expand(self) -> Iterator[Any]:

@@ -25,6 +25,17 @@ def write(path: Path, tables: dict) -> None:
         raise cannot("write the test sequence file", e, path) from None
 
 
+def with_rtis(plan: dict, rtis: Path | None, beside: set[str]) -> None:
+    """Adds the RTIs of a file of [[rti]] tables to the sequences of a file's tables in which one of
+    `beside` runs."""
+    if not rtis:
+        return
+    plan["include"] = [str(rtis.resolve())]
+    others = [rti["name"] for rti in read(rtis).get("rti", [])]
+    for s in plan["sequence"]:
+        s["rti"] += others if beside & {*s["rti"]} else []
+
+
 def toml(value: object) -> str:
     """A value as TOML has it."""
     if isinstance(value, dict):

@@ -9,8 +9,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <iostream>
 #include <numeric>
+
+#include "ask.hpp"
 
 namespace ec1 {
 
@@ -32,6 +35,7 @@ extern "C" void bark(int) {
 char const kAbort[] = "abort";
 double const kStartS = 15;  // what an RTI may take beyond the time-out for joining
 double const kLeaveS = 5;
+double const kAskS = 5;  // what the daemon that disciplines a clock may take
 std::uint64_t const kProbeNs = 20000000;
 int const kWakeUps = 50;
 int const kToldAtOnce = 20;
@@ -61,6 +65,10 @@ void watchdog(double seconds, int exitCode) {
 Federate::Federate(Options options, volatile std::sig_atomic_t const& stop)
     : options_(std::move(options)),
       stop_(stop),
+      stationClock_(options_.discipline.empty() ? bench::StationClock::Kind::monotonic
+                                                : bench::StationClock::Kind::realtime),
+      jumps_([this] { return stationClock_.nowNs(); },
+             bench::Jumps::of(!options_.discipline.empty(), stationClock_.right())),
       endpoint_(bench::loadEndpoint(
           options_.instead.empty() ? options_.adapter : Side::parse(options_.instead).adapter,
           *this, &service)) {
@@ -228,10 +236,7 @@ void Federate::pump(double seconds) {
         flows_->complete(expected_, test_.reliable && test_.updates == 0
                                         ? options_.dataTimeoutS
                                         : options_.lossTimeoutS + 2 * test_.lagS)) {
-        std::string const id = draining_;
-        draining_.clear();
-        running_ = false;
-        answer("received", id, flows_->received().dump());
+        received(draining_);
     }
 }
 
@@ -500,6 +505,7 @@ bool Federate::obey(Call const& call) {
         answer("quiet", call.id);
     } else if (call.what == "begin") {
         Json const what = Json::parse(call.body);
+        askClock();
         flows_->begin(what.at("sample"), what.at("tag"));
         running_ = true;
         answer("begun", call.id);
@@ -518,10 +524,7 @@ bool Federate::obey(Call const& call) {
         flows_->othersHaveSent();
         expected_ = Json::parse(call.body);
         draining_ = call.id;
-        if (flows_->subscribes()) return true;  // it answers when all has come
-        draining_.clear();
-        running_ = false;
-        answer("received", call.id, flows_->received().dump());
+        if (!flows_->subscribes()) received(call.id);  // else when all has come
     } else if (call.what == "withdraw") {
         endpoint_->deliverTo(nullptr);
         running_ = false;
@@ -556,6 +559,30 @@ void Federate::prepare(Test const& test) {
     flows_->declare();
     bench::TopicId const topic = classes_.at(className(test.reliable, test.conflate));
     if (bridge_) bridge_->declare(test_, theirs_, topic, topic);
+}
+
+void Federate::askClock() {
+    if (options_.discipline.empty()) return;
+    jumps_.look([this] { return stationClock_.nowNs(); });
+    disciplined_ = bench::ask(options_.discipline, kAskS);
+}
+
+void Federate::received(std::string id) {
+    draining_.clear();
+    running_ = false;
+    Json const found = flows_->received();
+    keepClock();
+    answer("received", id, found.dump());
+}
+
+void Federate::keepClock() {
+    if (options_.discipline.empty() || options_.directory.empty()) return;
+    std::string const said = bench::ask(options_.discipline, kAskS);
+    std::int64_t const jumped = jumps_.look([this] { return stationClock_.nowNs(); }).byNs;
+    std::ofstream(flows_->file("clock", ".json")) << Json{{"publisher", flows_->number()},
+                                                          {"boot", bench::boot()},
+                                                          {"jumped_ns", jumped},
+                                                          {"discipline", {disciplined_, said}}};
 }
 
 void Federate::discovered(bench::TopicId topic) {

@@ -17,6 +17,7 @@
 #include "echo.hpp"
 #include "endpoint.hpp"
 #include "flows.hpp"
+#include "jumps.hpp"
 #include "station_clock.hpp"
 #include "test.hpp"
 
@@ -30,6 +31,7 @@ struct Failure : std::runtime_error {
 struct Options {
     std::string name, federation = "ec1", fom, settings, adapter = "hla1516e", directory, manager;
     std::string bridge, instead;  // ADAPTER,SETTINGS of the other side; of this one
+    std::string discipline;       // what disciplines this host's clock says so to this command
     bool master = false, paced = false, realTime = false, echo = false;
     std::vector<Pair> pairs;  // master only
     std::vector<Test> tests;  // master only
@@ -61,6 +63,10 @@ private:
 
     // What a member does at each stage, and what it answers.
     void prepare(Test const& test);
+    void askClock();
+    void received(std::string id);  // all has come; ends the sample
+    // What was said of this host's clock before a sample and after.
+    void keepClock();
 
     void call(std::string const& what, std::string const& id, std::string const& body = "");
     void answer(std::string const& what, std::string const& id, std::string const& body = "");
@@ -104,6 +110,8 @@ private:
     volatile std::sig_atomic_t const& stop_;
     bench::Clock clock_;
     bench::StationClock stationClock_;
+    bench::Jumps jumps_;
+    std::string disciplined_;            // before the sample
     std::unique_ptr<bench::Echo> echo_;  // none where all members read one clock
     std::unique_ptr<bench::Endpoint> endpoint_;
     Away away_{*this};

@@ -121,6 +121,11 @@ Flows::Flows(bench::Endpoint& endpoint, Test const& test, bench::TopicId topic,
     }
 }
 
+std::string Flows::file(char const* what, char const* kind) const {
+    return directory_ + "/" + what + "_test" + std::to_string(test_.number) + "_" +
+           std::to_string(sample_) + "_" + me_ + kind;
+}
+
 void Flows::declare() {
     if (publishes()) endpoint_.publish(topic_, 1);
     if (subscribes()) endpoint_.subscribe(topic_, 1);
@@ -168,10 +173,7 @@ void Flows::begin(int sample, std::uint32_t tag) {
     }
     if (subscribes() && !directory_.empty()) {
         log_.reset();
-        log_.reset(new bench::RecordLog<Record>(directory_ + "/flow_test" +
-                                                    std::to_string(test_.number) + "_" +
-                                                    std::to_string(sample) + "_" + me_ + ".raw",
-                                                kRoom));
+        log_.reset(new bench::RecordLog<Record>(file("flow", ".raw"), kRoom));
     }
     lostBefore_ = endpoint_.statistics().lost;
     fragmentsBefore_ = ipFragments();
@@ -207,8 +209,7 @@ void Flows::keepPings() {
     if (echo_ == nullptr || !subscribes()) return;
     std::vector<bench::Ping> const pings = echo_->stop();
     if (directory_.empty()) return;
-    std::string const name = directory_ + "/pings_test" + std::to_string(test_.number) + "_" +
-                             std::to_string(sample_) + "_" + me_ + ".raw";
+    std::string const name = file("pings", ".raw");
     std::ofstream raw(name, std::ios::binary);
     raw.write(reinterpret_cast<char const*>(pings.data()),
               static_cast<std::streamsize>(pings.size() * sizeof(bench::Ping)));

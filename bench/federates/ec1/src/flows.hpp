@@ -37,6 +37,9 @@ public:
           std::string const& directory, bench::StationClock const& clock, bench::Echo* echo);
 
     bool publishes() const { return mine_ >= 0; }
+    int number() const { return mine_; }  // among the publishers; -1: it is none
+    // Where what belongs to the sample is kept.
+    std::string file(char const* what, char const* kind) const;
     bool subscribes() const { return !from_.empty(); }
     void declare();
     void registerItems();

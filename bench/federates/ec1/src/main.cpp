@@ -43,6 +43,9 @@ int run(int argc, char** argv) {
                    "master: a gateway to ADAPTER,SETTINGS, whose meeting place it starts");
     app.add_option("--instead", o.instead, "ADAPTER,SETTINGS: be on a gateway's other side");
     app.add_flag("--echo", o.echo, "send back what others' echoes send, by which clocks compare");
+    app.add_option("--discipline", o.discipline,
+                   "command that says what disciplines this host's clock, and how well: times are "
+                   "of CLOCK_REALTIME then");
     app.add_flag("--real-time", o.realTime, "SCHED_FIFO and locked memory, where allowed");
     app.add_option("--pair", pairs, "master: PUBLISHER:SUBSCRIBER; one or more")
         ->allow_extra_args(false);

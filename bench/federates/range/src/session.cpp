@@ -66,13 +66,6 @@ std::array<long, 2> memoryKb() {
 }
 
 // Of the kernel that runs: hosts that share it have one clock.
-std::string boot() {
-    std::ifstream in("/proc/sys/kernel/random/boot_id");
-    std::string id;
-    std::getline(in, id);
-    return id;
-}
-
 std::string fileOf(std::string const& out, char const* what, Test const& test,
                    std::string const& name, char const* kind) {
     return out + "/" + what + "_test" + std::to_string(test.number) + "_" + name + kind;
@@ -86,9 +79,8 @@ Session::Session(Options options, Shared& shared, volatile std::sig_atomic_t con
       stop_(stop),
       clock_(options_.clock == "realtime" ? bench::StationClock::Kind::realtime
                                           : bench::StationClock::Kind::monotonic),
-      jumps_([this] { return clock_.nowNs(); }, options_.clock == "realtime" && clock_.right()
-                                                    ? bench::Jumps::steps()
-                                                    : bench::Jumps::Beside()),
+      jumps_([this] { return clock_.nowNs(); },
+             bench::Jumps::of(options_.clock == "realtime", clock_.right())),
       echo_(clock_),
       instrument_(options_.instrument, *this, clock_),
       measure_(instrument_, shared, stop) {
@@ -527,7 +519,7 @@ Json Session::measured(Test const& t) {
                         {"reader_kb", {before[1], after[1]}},
                         {"discipline", {disciplined, discipline()}},
                         {"jumped_ns", jumped},
-                        {"boot", boot()},
+                        {"boot", bench::boot()},
                         {"thread_s", measure_.threadS()}};
     keep(t, facts, pings);
     return facts;

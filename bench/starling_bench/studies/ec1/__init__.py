@@ -7,17 +7,17 @@ from typing import Annotated
 import typer
 
 from ...commands.attempt import run_text
-from ...commands.commands import IdleWait, Out, RtiRoot, commands, finite
+from ...commands.commands import IdleWait, Out, RtiRoot, Rtis, commands, finite
 from ...commands.console import guarded
 from ...flows import flows
 from ...kept.store import Store
 from ...machines import sites, topologies
 from ...reports.cells import ms
 from ...study import Study
-from ...times import clocks
+from ...times import clocks, discipline
 from ...tsf import planned
 from . import fields, plans, rows
-from .configurations import chosen
+from .configurations import COUNT
 
 
 class Ec1(Study):
@@ -28,6 +28,7 @@ class Ec1(Study):
     program = "ec1fed"
     fom = "bench/foms/pbom.xml"
     spec = fields.TestSpec
+    length = "seconds"
     connection_by = "real_time"
     connections = {True: "real-time"}  # noqa: RUF012
     asked, possible = flows.ASKED, flows.POSSIBLE
@@ -38,15 +39,14 @@ class Ec1(Study):
     settled = staticmethod(fields.settled)
     classes = staticmethod(fields.classes)
     seconds = staticmethod(fields.seconds)
-    enlarge = staticmethod(fields.enlarge)
     show = staticmethod(flows.show)
-
-    def one_machine(self, spec: fields.TestSpec) -> str:
-        return 'clock = "same": give "estimate"' if "same" in spec.lists()["clock"] else ""
+    one_machine = staticmethod(discipline.one_machine)
 
     def arguments(self, tests: list[fields.Test]) -> list[str]:
-        echo = ["--echo"] if any(test.clock == "estimate" for test in tests) else []
-        return echo + (["--real-time"] if any(test.real_time for test in tests) else [])
+        asked = discipline.of_tests(tests)
+        clock = ["--discipline", asked] if asked else []
+        clock += ["--echo"] if any(test.clock == "estimate" for test in tests) else []
+        return clock + (["--real-time"] if any(test.real_time for test in tests) else [])
 
     def row(self, store: Store, sequence: str, execution: str, event: dict) -> dict:
         setting = store.record(sequence, execution)["tests"][str(event["test"])]
@@ -93,6 +93,7 @@ Adapters = Annotated[
 ]
 Sites = Annotated[str, typer.Option(help=f"Of {', '.join(sites.PROFILES)}.")]
 Hosts = Annotated[Path | None, typer.Option(help=r"File with [\[host]] tables, for --sites hosts.")]
+Daemon = Annotated[str, typer.Option(help="Asks for these hosts' clocks; without, echoes do.")]
 Topologies = Annotated[str, typer.Option(help=f"Of {', '.join(topologies.TOPOLOGIES)}.")]
 Only = Annotated[str | None, typer.Option(help="Configurations, such as 40-79 or 3,5.")]
 _number = partial(typer.Option, callback=finite)
@@ -100,7 +101,6 @@ Seconds = Annotated[float, _number(min=0.05, help="That each configuration sends
 Samples = Annotated[int, typer.Option(min=1, help="Of each configuration.")]
 Seed = Annotated[int, typer.Option(help="Of the order of configurations.")]
 RealTime = Annotated[str, typer.Option(help="on, off, or both: SCHED_FIFO and mlock, if allowed.")]
-Rtis = Annotated[Path | None, typer.Option(help=r"A file of [\[rti]] tables: other RTIs.")]
 Bundling = Annotated[str, typer.Option(help="on, off, or both: of RTIs that bundle.")]
 Lag = Annotated[float, _number(min=0, help="Subscribers look only so often, in s.")]
 Conflate = Annotated[str, typer.Option(help="on, off, or both: what is not read is overwritten.")]
@@ -110,7 +110,7 @@ BundleMs = Annotated[float, _number(min=0, max=1000, help="That a bundle waits f
 def _wanted(
     program: str, adapters: str, topology: str, only: str | None, profile: str, seconds: float,
     seed: int, samples: int, rti_root: Path | None, rtis: Path | None, more: dict,
-    hosts: Path | None,
+    hosts: Path | None, daemon: str,
 ) -> planned.Wanted:  # fmt: skip
     program = planned.program(program, "--ec1fed", "make ec1")
     tables = planned.text_of(rtis, "--rtis")
@@ -119,10 +119,10 @@ def _wanted(
     usable, notes = sites.usable(kinds, program)
     return planned.Wanted(
         program, planned.listed(adapters, every, "--adapters"),
-        planned.listed(topology, list(topologies.TOPOLOGIES), "--topology"), chosen(only),
-        usable, seconds, seed, samples,
+        planned.listed(topology, list(topologies.TOPOLOGIES), "--topology"),
+        planned.numbers(only, COUNT, "--only", "configurations"), usable, seconds, seed, samples,
         rti_root.resolve() if rti_root else None, tables, notes, more,
-        planned.hosts_of(hosts),
+        planned.hosts_of(hosts), daemon,
     )  # fmt: skip
 
 
@@ -132,12 +132,12 @@ def phase0(
     out: Out, program: Program = "ec1fed", topology: Topologies = "1-1,1-N,N-1,N-N",
     only: Only = None, sites: Sites = "local", seconds_per_configuration: Seconds = 1.0,
     seed: Seed = 1, samples: Samples = 1, real_time: RealTime = "off", idle_wait_s: IdleWait = 60,
-    hosts: Hosts = None,
+    hosts: Hosts = None, daemon: Daemon = "",
 ) -> int:  # fmt: skip
     """Phase 0: all configurations over plain sockets, TCP and UDP multicast."""
     wanted = _wanted(program, "sockets", topology, only, sites, seconds_per_configuration, seed,
                      samples, None, None, planned.switches(real_time=real_time),
-                     hosts)  # fmt: skip
+                     hosts, daemon)  # fmt: skip
     return run_text(STUDY, plans.configurations(wanted), out, idle_wait_s, wanted.notes)
 
 
@@ -147,13 +147,14 @@ def phase1(
     out: Out, program: Program = "ec1fed", adapters: Adapters = "sockets,starling,dds",
     sites: Sites = "local", count: Annotated[int, typer.Option(min=2, max=20)] = 4,
     rti_root: RtiRoot = None, rtis: Rtis = None, seed: Seed = 1, idle_wait_s: IdleWait = 60,
-    hosts: Hosts = None,
+    hosts: Hosts = None, daemon: Daemon = "",
     between: Annotated[str, typer.Option(help="Hybrids of these, every two of them.")] = "",
 ) -> int:  # fmt: skip
     """Phase I: connectivity, one update from every site to every other."""
     hybrids = [h for h in plans.HYBRIDS if set(h.split("+")) <= set(between.split(","))]
     every = ",".join([adapters, *hybrids])
-    wanted = _wanted(program, every, "1-1", None, sites, 1.0, seed, 1, rti_root, rtis, {}, hosts)
+    wanted = _wanted(program, every, "1-1", None, sites, 1.0, seed, 1, rti_root, rtis, {}, hosts,
+                     daemon)  # fmt: skip
     text = plans.connectivity(wanted, count)
     return run_text(STUDY, text, out, idle_wait_s, wanted.notes)
 
@@ -167,11 +168,12 @@ def phase2(
     rti_root: RtiRoot = None, rtis: Rtis = None, real_time: RealTime = "off",
     bundling: Bundling = "off", bundle_ms: BundleMs = 5.0, lag_s: Lag = 0.0,
     conflate: Conflate = "off", idle_wait_s: IdleWait = 60, hosts: Hosts = None,
+    daemon: Daemon = "",
 ) -> int:  # fmt: skip
     """Phase II: all configurations, endpoint to endpoint, over middleware; sockets beside it."""
     more = planned.switches(bundling=bundling, conflate=conflate, real_time=real_time)
     more |= {"lag_s": lag_s} if lag_s else {}
     wanted = _wanted(program, adapters, topology, only, sites, seconds_per_configuration,
-                     seed, samples, rti_root, rtis, more, hosts)  # fmt: skip
+                     seed, samples, rti_root, rtis, more, hosts, daemon)  # fmt: skip
     wanted.bundle_ms = bundle_ms
     return run_text(STUDY, plans.configurations(wanted), out, idle_wait_s, wanted.notes)

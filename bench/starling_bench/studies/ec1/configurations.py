@@ -5,8 +5,6 @@ effort, odd reliable.
 
 from dataclasses import dataclass
 
-from ...errors import USAGE, BenchError
-
 ENTITIES = (1, 10, 100)
 RATES = (10, 20, 60, 120)
 PAYLOADS = (128, 512, 1024, 2048, 9000)
@@ -33,20 +31,3 @@ def configuration(number: int) -> Configuration:
         number, ENTITIES[entities], RATES[rate], PAYLOADS[payload],
         "reliable" if reliable else "best_effort",
     )  # fmt: skip
-
-
-def chosen(only: str | None) -> list[int]:
-    """Numbers as `--only` has them: "40-79,3"; all without."""
-    if only is None:
-        return list(range(COUNT))
-    found: list[int] = []
-    for part in list(filter(None, only.replace(" ", "").split(","))) or [""]:
-        low, _, high = (part if "-" in part else f"{part}-{part}").partition("-")
-        digits = part.isascii() and len(part) < 8 and low.isdigit() and high.isdigit()
-        if not (digits and int(low) <= int(high) < COUNT):
-            raise BenchError(
-                "STL-EC1-001", f"'{part}' is no range of configurations", "--only",
-                f"give numbers from 0 to {COUNT - 1}, such as 40-79 or 3,5", USAGE,
-            )  # fmt: skip
-        found += range(int(low), int(high) + 1)
-    return list(dict.fromkeys(found))

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ...fields import Faults, Loc, Seconds
+from ...times import discipline
 from ...tsf.sequences import Place, Sequence, Spec, spec_of
 from .configurations import COUNT, configuration
 
@@ -30,7 +31,9 @@ class Test(Place):
     lag_s: Annotated[float, Field(ge=0, le=60)] = 0.0  # subscribers look only so often
     conflate: bool = False  # what a subscriber has not read is overwritten
     real_time: bool = False
-    clock: Literal["same", "estimate"] = "same"  # of the hosts: one, or compared by echoes
+    # Of the hosts: one, compared by echoes, or what their daemons say, asked by a command.
+    clock: Literal["same", "estimate", "daemon"] = "same"
+    daemon: Annotated[str, Field(min_length=1)] = discipline.ASKED
 
     def argument(self, number: int) -> str:
         """The test as the federate's --test wants it."""
@@ -55,11 +58,6 @@ def settled(test: dict) -> dict:
 TestSpec = spec_of(Test)
 
 
-def enlarge(test: Spec, scale: float) -> None:
-    """So many times as many seconds in every sample."""
-    test.seconds = [s * scale for s in test.lists()["seconds"]]
-
-
 def seconds(test: Spec) -> float:
     """About how long one of the tests takes that `test` stands for, on average."""
     f = test.lists()
@@ -71,6 +69,7 @@ def seconds(test: Spec) -> float:
 
 def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
     """What is wrong between a test's fields."""
+    yield from discipline.faults(at, test, sequence)
     fields = test.lists()
     own = {"entities", "rate", "payload", "transport"} & test.model_fields_set
     if own and fields["configuration"] != [None]:

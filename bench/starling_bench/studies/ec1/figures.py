@@ -2,15 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from html import escape
 from operator import itemgetter
 
-from ...flows import figures as flow_figures, sections as flow_sections
-from ...flows.findings import between, bundled, busy, meets, name, sets, told
-from ...flows.points import THEORY_MIN, connectivity, judged, points, tables
+from ...flows import figures as flow_figures, sections
+from ...flows.findings import between, bundled, busy, hosts_meet, meets, name, sets, told
+from ...flows.points import connectivity, judged, points, tables
 from ...kept.store import Store
 from ...machines import sites
-from ...reports import drawing, order, parts, report
+from ...reports import drawing, report
 from ...reports.cells import ms
 from ...statistics import findings
 from .marks import MARKS
@@ -33,7 +32,7 @@ def stated(found: list[dict]) -> list[tuple[str, findings.Finding]]:
         all_reliable = [p for p in every if p["transport"] == "reliable" and not p["conflate"]]
         of_judged = [
             findings.every("throughput meets theory", mine, meets, name),
-            findings.every("throughput of each receiving host meets theory", mine, _hosts_meet,
+            findings.every("throughput of each receiving host meets theory", mine, hosts_meet,
                            name),
             findings.every("reliability is at least 99.9 %", mine,
                            lambda p: (p["reliability"] or 0) >= 0.999, name),
@@ -66,11 +65,6 @@ def stated(found: list[dict]) -> list[tuple[str, findings.Finding]]:
     return said + between(several, MARGIN)
 
 
-def _hosts_meet(p: dict) -> bool:
-    """Theory, also the one that received least."""
-    return p["host_least_mbps"] >= THEORY_MIN * p["host_theory"]
-
-
 def _no_longer(mine: list[dict], p50: Callable[[dict], float | None]) -> findings.Finding:
     """Than the source's latency grew to, with the longest here."""
     statement = f"median latency at {_LONG} bytes is at most {_THERE_MS} ms, as there"
@@ -86,48 +80,15 @@ def _no_longer(mine: list[dict], p50: Callable[[dict], float | None]) -> finding
 def write(store: Store, summaries: list[dict]) -> None:
     """Writes report.html."""
     page, found = drawing.Page(store), points(summaries, MARKS)
-    lost = sum(p["lost"] for p in found if p["transport"] == "reliable")
-    limited, beyond = (sum(p[mark] for p in found) for mark in ("limited", "beyond"))
-    single = [s for s in summaries if s["theory_mbps"] is None]
-    reached = sum(bool(s["received"]) for s in single)
-    text = (
-        f"{reached} of {len(single)} ways were gone by one update each."
-        if single and not found
-        else f"{len(found)} configurations of {sum(p['flows'] for p in found)} flows; "
-        f"{sum(p['received'] for p in found):,} of {sum(p['sent'] for p in found):,} updates "
-        f"received; {lost} lost under reliable delivery. {limited} configurations are limited by "
-        f"the machine, {beyond} are beyond the link: no finding is computed from them."
-    )
-    marked = any(p[mark.key] for p in found for mark in MARKS)
-    bad = lost > 0 or reached < len(single) or marked
-    body = [report.verdict(store, text, bad), *report.notes(store)]
-    body += flow_sections.notices(found, summaries, MARKS)
+    body = [*sections.verdict(store, summaries, found, MARKS), *report.notes(store)]
+    body += sections.notices(found, summaries, MARKS)
     body += connectivity(store, summaries)
     if found:
-        body += _findings(store, found)
-        body += flow_sections.wake_ups(found)
-        body += flow_sections.fragments(found)
-        body += flow_sections.ages(found)
-        body += flow_sections.bundles(page, found)
-        for topology, profile in dict.fromkeys((p["topology"], p["profile"]) for p in found):
-            lines: flow_figures.Lines = {}
-            for p in sorted(found, key=lambda p: p["configuration"]):
-                if (p["topology"], p["profile"]) == (topology, profile):
-                    lines.setdefault(p["carrier"], []).append(p)
-            body.append(f"<h2>{escape(where := f'{topology}, {profile}')}</h2>")
-            body.append(drawing.plots(flow_figures.nine(page, lines, where)))
+        body += sections.findings(store, stated(found))
+        body += sections.wake_ups(found)
+        body += sections.fragments(found)
+        body += sections.ages(found)
+        body += sections.bundles(page, found)
+        body += flow_figures.by_place(page, found)
         body += tables(found, MARKS)
     report.write(store, "EC1: what carries the PBOM", body)
-
-
-def _findings(store: Store, found: list[dict]) -> list[str]:
-    head = ("where", "statement", "answer", "numbers", "configurations")
-    lines = [(w, f.statement, f.answer, f.numbers, str(f.count)) for w, f in stated(found)]
-    return [
-        "<h2>Findings</h2>",
-        "<p>The source's statements, tested against this run's data. Slopes are of medians, within "
-        "configurations that are alike in all else, with 95 % intervals; ratios are geometric "
-        "means over configurations in common, their intervals corrected for their number. "
-        f"{order.said(store)}</p>",
-        parts.text_table(head, lines),
-    ]

@@ -1,6 +1,6 @@
 """What makes a configuration another than its name says, or its counts wrong."""
 
-from ...flows.points import Mark
+from ...flows.points import UNEVEN, Mark
 
 CONFLATING = ("dds", "starling")  # what overwrites what is not read, where that is asked for
 
@@ -10,14 +10,8 @@ def _not_as_named(p: dict, flows: list[dict]) -> bool:
     return bool(kept or (p["transport"] == "best_effort" and flows[0]["way_reliable"]))
 
 
-def _does_not_add_up(p: dict, flows: list[dict]) -> bool:
-    # Earlier versions did not look.
-    return any(f.get("miscounted") for f in flows)
-
-
 MARKS = (
     Mark("not_as_named", "not what its name says", "Not what its name says (best effort on a "
          "reliable link, or nothing overwritten)", _not_as_named),
-    Mark("uneven", "counts do not add up", "Counts do not add up (more updates were counted as "
-         "overwritten or lost than did not come)", _does_not_add_up),
+    UNEVEN,
 )  # fmt: skip

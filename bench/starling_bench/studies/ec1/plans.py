@@ -55,8 +55,8 @@ def _names(adapter: str) -> tuple[str, ...]:
     return ADAPTERS.get(adapter, (adapter,))
 
 
-def _hybrid(topology: Topology, program: str, adapter: str, profile: str = sites.LOCAL) -> Hybrid:
-    return Hybrid(topology, program, *adapter.split("+"), {"starling"}, profile)
+def _hybrid(topology: Topology, program: str, adapter: str, *where) -> Hybrid:
+    return Hybrid(topology, program, *adapter.split("+"), {"starling"}, *where)
 
 
 def _transports(adapter: str) -> list[str]:
@@ -108,7 +108,7 @@ def configurations(wanted: Wanted) -> str:
             continue
         common = {"topology": topology.name, "seconds": wanted.seconds,
                   "samples": wanted.samples, **wanted.more}  # fmt: skip
-        common |= _clock(profile)
+        common |= _clock(wanted, profile)
         tests = [{"rti": carrier, "configuration": mine, **_plainly(carrier, common)}
                  for carrier, mine in by.items()]  # fmt: skip
         parts.append(_sequence(wanted, topology, adapter, profile, tests))
@@ -122,9 +122,10 @@ def _head(wanted: Wanted, count: int = 0) -> str:
     return about + "".join(made) + "\n" + rtis(wanted)
 
 
-def _clock(profile: str) -> dict[str, object]:
+def _clock(wanted: Wanted, profile: str) -> dict[str, object]:
     """Hosts of their own have clocks of their own."""
-    return {"clock": "estimate"} if profile == sites.HOSTS else {}
+    by = {"clock": "daemon", "daemon": wanted.daemon} if wanted.daemon else {"clock": "estimate"}
+    return by if profile == sites.HOSTS else {}
 
 
 def connectivity(wanted: Wanted, count: int) -> str:
@@ -133,7 +134,7 @@ def connectivity(wanted: Wanted, count: int) -> str:
     for profile, adapter in product(wanted.profiles, wanted.adapters):
         topology = TOPOLOGIES["1-1"] if "+" in adapter else Mesh("mesh", count, count, True)
         tests = [{"rti": _names(adapter)[0 if t == "reliable" else -1], "updates": 1,
-                  "topology": topology.name, "transport": t, **_clock(profile)}
+                  "topology": topology.name, "transport": t, **_clock(wanted, profile)}
                  for t in _transports(adapter)]  # fmt: skip
         parts.append(_sequence(wanted, topology, adapter, profile, tests))
     return "\n".join(parts)
@@ -145,6 +146,6 @@ def _sequence(
     """All tests of an adapter over a topology."""
     name = f"{topology.name}.{adapter.replace('+', '-')}.{profile}"
     if "+" in adapter:
-        topology = _hybrid(topology, wanted.program, adapter, profile)
+        topology = _hybrid(topology, wanted.program, adapter, profile, wanted.hosts)
     told = "\n".join(table("[[sequence.execution.test]]", test) for test in tests)
-    return sequence(name, _common(wanted, adapter), topology, profile, told)
+    return sequence(name, _common(wanted, adapter), topology, profile, wanted.hosts, told)

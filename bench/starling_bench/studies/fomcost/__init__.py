@@ -8,7 +8,7 @@ from rich.console import Console
 
 from ...captured import capture
 from ...commands.attempt import Attempt
-from ...commands.commands import commands, finite
+from ...commands.commands import IdleWait, Rtis, commands, finite
 from ...commands.console import guarded
 from ...errors import USAGE, BenchError
 from ...fields import Faults, Loc
@@ -27,6 +27,7 @@ class FomCost(Study):
     program = "fomcost"
     fom = "bench/foms/fomcost.xml"
     spec = fields.TestSpec
+    length = "repetitions"
     columns, asked = rows.COLUMNS, rows.SETTING
     variables = rows.VARIABLES
     questions = rows.QUESTIONS
@@ -48,9 +49,6 @@ class FomCost(Study):
     def arguments(self, tests: list[fields.Test]) -> list[str]:
         values = [t.values for t in tests if t.values]
         return [*(["--values", values[0]] if values else []), "--seed", str(tests[0].seed)]
-
-    def enlarge(self, spec: Spec, scale: float) -> None:
-        spec.multiply("repetitions", scale)
 
     def figures(self, store: Store, row: dict, trips: dict) -> dict:
         return rows.figures(row, trips)
@@ -96,10 +94,10 @@ def whole(
     rti_root: Annotated[Path | None, typer.Option(help="Install tree of Starling.")] = None,
     program: Annotated[Path | None, typer.Option(help="The federates' program.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory for results, new.")] = None,
-    rtis: Annotated[Path | None, typer.Option(help=r"File with [\[rti]]: others beside.")] = None,
+    rtis: Rtis = None,
     helpers: Annotated[bool, typer.Option(help="All have the standard's encoding helpers.")] = True,
     scale: Annotated[float, typer.Option(min=0.001, help="So many times as many updates.")] = 1.0,
-    idle_wait_s: Annotated[float, typer.Option(help="Wait so long for an idle machine.")] = 60,
+    idle_wait_s: IdleWait = 60,
     fom: Annotated[list[Path], typer.Option(help="Modules of a FOM of your own.")] = [],  # noqa: B006
     class_name: Annotated[str, typer.Option("--class", help="Its class to measure.")] = "",
     rate: Annotated[float, typer.Option(min=0, help="Updates/s of it.", callback=finite)] = 0,

@@ -14,7 +14,6 @@ from . import analysis
 from .fields import COMBINED, MODES
 
 _TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
-_EASE = ("layout", "lines of codec", "branches", "forms in memory")
 _SERIES = {"attributes": ("attributes", "parts"), "modes": ("mode", "mode"),
            "own": ("attributes", "attributes")}  # fmt: skip
 Drawn = dict[str, list[charts.Point]]  # points by their line
@@ -29,30 +28,20 @@ def write(store: Store, summaries: list[dict]) -> None:
     words = "".join(f"<li>{escape(line)}</li>" for line in analysis.sentences(summaries))
     body = [report.verdict(store, text, bad=bad), f"<h2>In words</h2><ul>{words}</ul>",
             *report.notes(store)]  # fmt: skip
-    groups = capture.by_way(summaries)
-    # Packets stand in the figures of the ways whose they are.
-    drawn_beside = {id(s) for g in groups.values() if not g[0]["wire"]
-                    for s in capture.seen_alike(summaries, g)}  # fmt: skip
-    for (sequence, kind, transport), group in groups.items():
-        if group[0]["wire"] and all(id(s) in drawn_beside for s in group):
-            continue
+    for (sequence, kind, transport), group in capture.ways(summaries).items():
         wrong = ", not what its name says: by a reliable link" if misnamed(group[0]) else ""
         way = f"{sequence} ({group[0]['rti']}): {kind}s, {transport.replace('_', ' ')}{wrong}"
         drawn = _charts(page, group, capture.seen_alike(summaries, group), wrong)
         body += [f"<h2>{escape(way)}</h2>", plots(drawn)]
         body += [] if group[0]["wire"] else [*_costs(page, group), *_penalties(group)]
-    captured = {(s["sequence"], s["execution"]) for s in summaries if s["wire"]}
-    seen = [s for s in summaries if (s["sequence"], s["execution"]) in captured]
-    timed = [s for s in summaries if (s["sequence"], s["execution"]) not in captured] or summaries
+    seen, timed = capture.apart(summaries)
     body += _wire(seen)
-    rows = [(layout, *map(str, (e.lines, e.branches, e.forms)))
-            for layout in ("multiple", *COMBINED) for e in (analysis.ease_of(layout),)]  # fmt: skip
-    body += ["<h2>Ease of use</h2>", parts.text_table(_EASE, rows), *_every(store, timed)]
+    ease = charts.ease_table({x: analysis.ease_of(x) for x in ("multiple", *COMBINED)})
+    body += ["<h2>Ease of use</h2>", ease, *_every(store, timed or summaries)]
     body += report.ways(summaries, misnamed)
-    over = "own" if any(s["series"] == "own" for s in summaries) else "layouts"
     body += answers.comparisons(store, answers.found(store, summaries))
-    method = escape(_TEXTS["report"]["method"] + _TEXTS["over"][over])
-    body += ["<h2>How this was measured</h2>", f"<p>{method}</p>"]
+    over = "own" if any(s["series"] == "own" for s in summaries) else "layouts"
+    body += report.method(_TEXTS["report"]["method"] + _TEXTS["over"][over])
     report.write(store, "FOM cost report", body)
 
 
@@ -60,17 +49,15 @@ def _charts(page: Page, group: list[dict], seen: list[dict], wrong: str) -> list
     """Time and bytes, of the series of parts, of the modes, and of a class of somebody's own."""
     drawn = []
     for name, (x, axis) in _SERIES.items():
-        lines: Drawn = {}
-        lengths: Drawn = {}
         shown, sized = (analysis.series(of, name) for of in (group, seen))
         sized = [s for s in sized if not (s["wire"] and s["wire"]["unknown"])]
-        for of, into in ((shown, lines), (sized or shown, lengths)):
-            for s in of:
-                line = s["layout"] + (f" {s['mode']}" if name == "own" and s["mode"] else "")
-                y = s["call_instructions"] if s["instructions"] else s["call_p50_us"]
-                point = (y["mean"], y["low"], y["high"])
-                point = point if into is lines else map((s["wire"] or s).get, SPAN)
-                into.setdefault(line, []).append((s[x], *point))
+        lines: Drawn = {}
+        lengths: Drawn = {}
+        for s in shown:
+            call = s["call_instructions"] if s["instructions"] else s["call_p50_us"]
+            lines.setdefault(_line(s), []).append((s[x], call["mean"], call["low"], call["high"]))
+        for s in sized or shown:
+            lengths.setdefault(_line(s), []).append((s[x], *map((s["wire"] or s).get, SPAN)))
         unit, title = analysis.measured(group), f"by {axis}{wrong}"
         caught = bool(sized and seen[0]["wire"])
         begin = _TEXTS["broken"].get(name, "")
@@ -84,6 +71,10 @@ def _charts(page: Page, group: list[dict], seen: list[dict], wrong: str) -> list
             drawn.append(charts.lines(page, f"Bytes of an update {title}", axis, "bytes", lengths,
                                       theirs, caption))  # fmt: skip
     return drawn
+
+
+def _line(s: dict) -> str:
+    return s["layout"] + (f" {s['mode']}" if s["series"] == "own" and s["mode"] else "")
 
 
 def _published(name: str, drawn: Drawn, captured: bool = False) -> list[str]:
@@ -151,9 +142,8 @@ def _every(store: Store, summaries: list[dict]) -> list[str]:
     """The call in full, the receiver's side, and coding; counted tests have no times."""
     cells, counts = [], ("sent", "lost", "waited")
     for s in summaries:
-        hidden = "us" if s["instructions"] else "instructions"
-        shown = [s[n] if not n.endswith(("ns", hidden)) or not s["instructions"] else None
-                 for n in _TEXTS["columns"]]  # fmt: skip
+        hidden = ("ns", "us") if s["instructions"] else ()
+        shown = [None if n.endswith(hidden) else s[n] for n in _TEXTS["columns"]]
         cells.append([*("-" if v is None else f"{v['mean']:,.4g}" for v in shown),
                       *(f"{s[n]:,}" for n in counts)])  # fmt: skip
     head = [*_TEXTS["columns"].values(), *counts]

@@ -2,22 +2,18 @@
 
 import functools
 import json
-import os
-import shutil
 from pathlib import Path
 
 from ...tsf import tables
-from ...tsf.planned import beside
+from ...tsf.planned import beside, possible
 from ...values.own_class import planned, updates
 
 _EXPERIMENTS = Path(__file__).resolve().parents[3] / "experiments" / "fomcost"
 _ONE = {"reliable": "FomCostReliable.Combined", "best_effort": "FomCostBestEffort.Combined"}
 _KEPT = ("repetitions", "warm_up", "samples", "gap_ms")
-own_class = functools.partial(updates, one_attribute=_ONE)
-
-
 # Where Starling goes its usual ways; beside it RTIs of `--rtis` are timed, counted and captured.
 _USUAL = {"unix", "network"}
+own_class = functools.partial(updates, one_attribute=_ONE)
 
 
 def write(
@@ -28,15 +24,8 @@ def write(
     `own` are the updates of a class; None: the five layouts, or those that need no `helpers` of the
     standard's."""
     directory = beside(out, ".plan")
-    plan, left_out = tables.read(_EXPERIMENTS / "fomcost.tsf.toml"), []
-    if os.geteuid() == 0 and shutil.which("ip"):
-        more = tables.read(_EXPERIMENTS / "fomcost-root.tsf.toml")
-        plan |= {"host": more["host"], "sequence": plan["sequence"] + more["sequence"]}
-    else:
-        left_out.append("best effort by UDP, and packets: they need root and ip")
-    if not shutil.which("valgrind"):
-        plan["sequence"] = [s for s in plan["sequence"] if not s["name"].startswith("counted")]
-        left_out.append("instructions: there is no valgrind")
+    files = (_EXPERIMENTS / f"fomcost{more}.tsf.toml" for more in ("", "-root"))
+    plan, left_out = possible(*files, "best effort by UDP, and packets")
     for rti in plan["rti"]:
         rti["root"] = str(root)
     for s in plan["sequence"]:
@@ -52,11 +41,7 @@ def write(
                 test["layout"].remove("standard")
     if not helpers:
         left_out.append("layout 'standard': not all RTIs have the standard's encoding helpers")
-    if rtis:
-        plan["include"] = [str(rtis.resolve())]
-        others = [rti["name"] for rti in tables.read(rtis).get("rti", [])]
-        for s in plan["sequence"]:
-            s["rti"] += others if _USUAL & {*s["rti"]} else []
+    tables.with_rtis(plan, rtis, _USUAL)
     tables.write(directory / "fomcost.tsf.toml", plan)
     if own:
         (directory / "values.json").write_text(json.dumps(own), encoding="utf-8")

@@ -1,12 +1,11 @@
 """The study's rows and summaries, and the variables that tell its tests apart."""
 
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 
 from ...captured import callgrind, capture
-from ...errors import BenchError
+from ...kept import results
 from ...kept.store import Store
 from ...statistics import differences, stats
 from ...study import Columns
@@ -58,28 +57,16 @@ def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
     found |= {f"{name}_us": found[f"{name}_ns"] / 1e3 for name in _TICKS}
     found |= {name: found[name] or None for name in ("encode_ns", "decode_ns")}
     found |= figures(found, store.fresh(sequence, execution, event | {"pair": 1}))
-    found |= _counted(store.execution_directory(sequence, execution), found)
+    found |= {f"{name}_instructions": None for name in _COUNTED}
+    found |= callgrind.each(store.execution_directory(sequence, execution), found, "call")
     return found
 
 
 def figures(row: dict, calls: dict[int, np.ndarray]) -> dict:
     """Those of a sample's calls; BenchError if one is missing."""
-    mine = calls.get(row["sample"], np.empty(0))
-    if len(mine) != row["sent"]:
-        what = f"sample {row['sample']} of test {row['test']} has {row['sent']} calls, but "
-        raise BenchError("STL-RUN-009", what + f"{len(mine)} times are saved")
-    us = np.sort(mine).astype(float) / 1e3
+    us = np.sort(results.timed(row, calls, "calls")).astype(float) / 1e3
     values = (us.mean(), stats.percentile(us, 50), us.std(), us[0])
     return dict(zip(_CALL, (round(float(v), 6) for v in values), strict=True))
-
-
-def _counted(directory: Path, row: dict) -> dict:
-    """Instructions of the sample, where they were counted: of a call, and of coding a value."""
-    found: dict[str, float | None] = {f"{name}_instructions": None for name in _COUNTED}
-    wanted = "call" if row["counted"] else ""
-    for what, count in callgrind.of_sample(directory, row["test"], row["sample"], wanted).items():
-        found[f"{what}_instructions"] = count / row["sent" if what == "call" else "counted"]
-    return found
 
 
 def summarize(rows: list[dict]) -> dict:

@@ -1,17 +1,15 @@
 """The range test bed: one-way delivery times of instruments' updates against their budget."""
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from ...by_hand import byhand, planner
 from ...commands.commands import commands
 from ...kept.store import Store
-from ...reports import transports
+from ...reports import terminal, transports
 from ...reports.cells import ms
 from ...statistics.stats import percent
 from ...study import Study
-from ...times import clocks, samples
+from ...times import clocks, discipline, samples
 from . import fields, rows
 
 
@@ -23,6 +21,7 @@ class Range(Study):
     program = "rangefed"
     fom = "bench/foms/records.xml"
     spec = fields.TestSpec
+    length = "duration_s"
     connection_by = "threaded"
     connections = {True: "threaded"}  # noqa: RUF012
     columns, variables = rows.COLUMNS, rows.VARIABLES
@@ -32,17 +31,13 @@ class Range(Study):
     faults = staticmethod(fields.faults)
     classes = staticmethod(fields.classes)
     values = staticmethod(fields.values)
-    enlarge = staticmethod(fields.enlarge)
     seconds = staticmethod(fields.seconds)
     row = staticmethod(rows.row)
-
-    def one_machine(self, spec: fields.TestSpec) -> str:
-        same = "same" in spec.lists()["clock"]
-        return 'clock = "same": give "estimate" or "daemon"' if same else ""
+    one_machine = staticmethod(discipline.one_machine)
 
     def arguments(self, tests: list[fields.Test]) -> list[str]:
-        asked = [test.daemon for test in tests if test.clock == "daemon"]
-        clock = ["--clock", "realtime", "--discipline", asked[0]] if asked else []
+        asked = discipline.of_tests(tests)
+        clock = ["--clock", "realtime", "--discipline", asked] if asked else []
         return [*(["--threaded"] if any(test.threaded for test in tests) else []), *clock]
 
     def figures(self, store: Store, row: dict, trips: dict) -> dict:
@@ -65,20 +60,16 @@ class Range(Study):
         return f"{row['sender']} → {row['receiver']} ({label}): {share} in budget"
 
     def show(self, console: Console, summaries: list[dict]) -> None:
-        table = Table(title="Delivery times in ms", title_justify="left", box=box.SIMPLE_HEAD)
-        heads = ("test", "pair", "flow", "budget", "in budget", "min", "p50", "p99", "max", "sent",
-                 "lost")  # fmt: skip
-        for head in heads:
-            table.add_column(head, justify="left" if head in heads[:3] else "right")
-        for s in summaries:
-            figures = (s[k] for k in ("min_ms", "p50_ms", "p99_ms", "max_ms"))
-            table.add_row(
-                f"{s['sequence']}/{s['execution']} {s['test']}",
-                f"{s['sender']} → {s['receiver']}", rows.label(s), f"{s['budget_ms']:g}",
-                percent(s["in_budget"]), *(ms(v, s["bound_ms"]) for v in figures),
-                f"{s['sent']:,}", f"{s['lost']:,}",
-            )  # fmt: skip
-        console.print(table)
+        head = ("test", "pair", "flow", "budget", "in budget", "min", "p50", "p99", "max", "sent",
+                "lost")  # fmt: skip
+        lines = [
+            (f"{s['sequence']}/{s['execution']} {s['test']}", f"{s['sender']} → {s['receiver']}",
+             rows.label(s), f"{s['budget_ms']:g}", percent(s["in_budget"]),
+             *(ms(s[k], s["bound_ms"]) for k in ("min_ms", "p50_ms", "p99_ms", "max_ms")),
+             f"{s['sent']:,}", f"{s['lost']:,}")
+            for s in summaries
+        ]  # fmt: skip
+        console.print(terminal.table("Delivery times in ms", head, 3, lines))
 
     def report(self, store: Store, summaries: list[dict]) -> None:
         from . import figures  # the libraries for figures take a second to load

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from ...fields import Faults, Loc, Seconds
+from ...times import discipline
 from ...times.phases import ticks
 from ...tsf.sequences import Place, Sequence, Spec, spec_of
 
@@ -48,7 +49,7 @@ class Test(Place):
     scheduling: Literal["realtime", "normal"] = "realtime"
     # Of the hosts: one, estimated from echoes, or what their daemons say, asked by a command.
     clock: Literal["same", "estimate", "daemon"] = "same"
-    daemon: Annotated[str, Field(min_length=1)] = "chronyc -c tracking"
+    daemon: Annotated[str, Field(min_length=1)] = discipline.ASKED
     ping_hz: Annotated[float, Field(ge=0, le=1000)] = 20.0
     floor_s: Annotated[float, Field(ge=0, le=60)] = 0.5  # how long bare wake-ups are measured
     samples: Literal[1] = 1
@@ -110,13 +111,6 @@ def complete(data: dict) -> None:
             sequence["master"] = names[0]
 
 
-def enlarge(test: Spec, scale: float) -> None:
-    """So many times as long."""
-    many = test.duration_s if isinstance(test.duration_s, list) else [test.duration_s]
-    scaled = [seconds * scale for seconds in many]
-    test.duration_s = scaled if isinstance(test.duration_s, list) else scaled[0]
-
-
 # What is around a test: who is there, declarations, the log's end.
 _AROUND_S = 1.0
 
@@ -127,21 +121,12 @@ def seconds(test: Spec) -> float:
     return fmean(fields["duration_s"]) + fmean(fields["floor_s"]) + _AROUND_S
 
 
-def _asked(test: Spec) -> set[str]:
-    """The commands that say how well clocks are disciplined; "": none is asked."""
-    f = test.lists()
-    return {d if c == "daemon" else "" for c in f["clock"] for d in f["daemon"]}
-
-
 def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
     """What is wrong between a test's fields."""
     fields = test.lists()
     if "pairs" in test.model_fields_set:
         yield (*at, "pairs"), "every federate hears every other", "give 'federates' instead"
-    with_it = (e.test for e in sequence.execution if any(s is test for s in e.test[:1]))
-    if len({word for tests in with_it for s in tests for word in _asked(s)}) > 1:
-        what = "tests of one execution take their time from several clocks"
-        yield (*at, "clock"), what, "make an execution of each"
+    yield from discipline.faults(at, test, sequence)
     there = len(sequence.federate)
     if (most := max(fields["federates"])) > there:
         what = f"a test of {most} federates, and the sequence has {there}"

@@ -49,10 +49,10 @@ def write(store: Store, summaries: list[dict]) -> None:
         label, on, ALIKE, ON,
     )  # fmt: skip
     body += source.sections(page, known)
-    body += timers.section(page, _timed(store, summaries))
+    body += timers.section(page, timers.timed(summaries, partial(_facts, store)))
     body += report.ways(summaries, lambda s: s["transport"] == "best_effort")
     method = tomllib.loads((_HERE / "texts.toml").read_text(encoding="utf-8"))["method"]
-    body += ["<h2>How this was measured</h2>", f"<p>{escape(method)}</p>"]
+    body += report.method(method)
     report.write(store, "Range report", body)
 
 
@@ -140,14 +140,3 @@ def _periods(store: Store, summaries: list[dict]) -> list[str]:
         for s in summaries
     ]  # fmt: skip
     return courses.found_periods(*phases.beside(found), _PERIODS_MAX)
-
-
-def _timed(store: Store, summaries: list[dict]) -> list[timers.Timed]:
-    """Every sender's timer, once per test."""
-    seen = {(s["sequence"], s["execution"], s["test"], s["sender"]): s for s in summaries}
-    found = []
-    for (sequence, execution, test, name), s in seen.items():
-        facts = _facts(store, s, name)
-        share = facts["thread_s"] / max(s["planned"] / s["hz"], 1e-9)
-        found.append(timers.Timed(f"{sequence}/{execution} {test}", name, facts, share))
-    return found

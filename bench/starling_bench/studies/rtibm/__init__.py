@@ -18,6 +18,7 @@ class Rtibm(Study):
     program = "bmfed"
     fom = "bench/foms/rtibm.xml"
     spec, names = fields.TestSpec, fields.NAMES
+    length = "updates"
     connection_by = "loop_version"
     connections = {4: "immediate"}  # noqa: RUF012
     callbacks_by = ("loop_version", 4)
@@ -47,9 +48,6 @@ class Rtibm(Study):
 
     def arguments(self, tests: list[fields.Test]) -> list[str]:
         return ["--immediate"] if any(test.loop_version == 4 for test in tests) else []
-
-    def enlarge(self, spec: Spec, scale: float) -> None:
-        spec.multiply("updates", scale)
 
     def more_is_faster(self, s: dict) -> bool:
         return not rows.latency(s)
