@@ -192,6 +192,20 @@ def test_percent_more_with_its_interval():
     assert more([[11.0]], [[10.0]]) == Estimate(pytest.approx(10), None, None)
     assert more([[]], [[1.0]]) is None
     assert not more([[1.0, 3.0, 2.0]], [[2.0, 1.0, 3.0]]).known
+    # Of one round like tests tell how far it varies.
+    found = more([[11.0], [22.0], [33.3]], [[10.0], [20.0], [30.0]])
+    assert found.known and found.low < 10 < found.value < 11 < found.high
+    assert not more([[1.1], [0.9], [1.0]], [[1.0]] * 3).known
+
+
+def test_counted_instructions_recommend_a_layout_too():
+    """Of each test the least of its counts is one value, and the modes are several."""
+    counted = [
+        s | {"instructions": [round(100 * value) + 300, round(100 * value)]}
+        for s in made(2, 0, 0.01, rounds=1) for value in s["us"][:1]
+    ]  # fmt: skip
+    said = "\n".join(analysis.sentences(counted))
+    assert "Recommendation: one attribute, " in said and "no difference found" not in said
 
 
 def of(saves: float, half: float, size: float, one: Ease) -> Evidence:

@@ -154,13 +154,15 @@ def apart(one: Sequence[float], other: Sequence[float]) -> Estimate:
 
 
 def more(one: list[list[float]], other: list[list[float]]) -> Estimate | None:
-    """By how many percent the first takes more than the second: samples of like tests, by round.
-    None without any. Counts that repeat have an interval of no width."""
+    """By how many percent the first takes more than the second: samples of like tests, by round; of
+    one round its tests say how far that varies. None without any. Counts that repeat have an
+    interval of no width."""
     rounds = min(map(len, [*one, *other]), default=0)
     if rounds == 0:
         return None
-    logs = [np.log([own[:rounds] for own in side]).mean(axis=0) for side in (one, other)]
-    found = _factor(logs[0] - logs[1])
+    sides = (np.log([own[:rounds] for own in side]) for side in (one, other))
+    logs = next(sides) - next(sides)
+    found = _factor(logs.mean(axis=0) if rounds > 1 else logs[:, 0])
     ends = (found.value, found.low, found.high)
     return Estimate(*(None if v is None else 100 * (v - 1) for v in ends))
 
