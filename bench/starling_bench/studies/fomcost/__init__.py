@@ -79,8 +79,8 @@ class FomCost(Study):
 
     def shortfall(self, summaries: list[dict]) -> str:
         lost = sum(s["lost"] for s in summaries if s["transport"] == "reliable")
-        said = f"{lost} reliable updates were lost" if lost else ""
-        return "; ".join(filter(None, [said, by_reliable_links(summaries)]))
+        said = [f"{lost} reliable updates were lost"] if lost else []
+        return "; ".join(filter(None, [*said, by_reliable_links(summaries)]))
 
 
 STUDY = FomCost()

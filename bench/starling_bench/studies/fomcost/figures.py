@@ -54,8 +54,9 @@ def _charts(page: Page, group: list[dict], seen: list[dict], wrong: str) -> list
         lines: Drawn = {}
         lengths: Drawn = {}
         for s in shown:
-            call = s["call_instructions"] if s["instructions"] else s["call_p50_us"]
-            lines.setdefault(_line(s), []).append((s[x], call["mean"], call["low"], call["high"]))
+            call = map(s["call_p50_us"].get, ("mean", "low", "high"))
+            call = analysis.values(s, "instructions") * 3 if s["instructions"] else call
+            lines.setdefault(_line(s), []).append((s[x], *call))
         for s in sized or shown:
             lengths.setdefault(_line(s), []).append((s[x], *map((s["wire"] or s).get, SPAN)))
         unit, title = analysis.measured(group), f"by {axis}{wrong}"
@@ -112,7 +113,8 @@ def _penalties(group: list[dict]) -> list[str]:
     for mode in MODES:
         each = [analysis.penalty(group, layout, [mode]) for layout in COMBINED]
         if any(each):
-            cells = [one.text(" %") if one else "-" for one in each]
+            said = "{0.value:.3g} %" if analysis.measured(group) == "instructions" else "{1}"
+            cells = [said.format(one, one.text(" %")) if one else "-" for one in each]
             rows.append((mode, *cells, f"{_TEXTS['penalty'][mode]:g} %"))
     head = ("several cost more", *(f"than {layout}" for layout in COMBINED), "published")
     return [parts.text_table(head, rows)] if rows else []

@@ -20,9 +20,8 @@ def write(
     out: Path, root: Path, program: Path, rtis: Path | None, seed: int, own: dict | None,
     rate: float, helpers: bool = True,
 ) -> tuple[Path, list[str]]:  # fmt: skip
-    """The file, in a directory beside the results, and what of the study is left out here, why.
-    `own` are the updates of a class; None: the five layouts, or those that need no `helpers` of the
-    standard's."""
+    """The file, beside the results, and what of the study is left out here, why. `own`: updates of
+    a class; None: the five layouts, or those that need no `helpers` of the standard's."""
     directory = beside(out, ".plan")
     files = (_EXPERIMENTS / f"fomcost{more}.tsf.toml" for more in ("", "-root"))
     plan, left_out = possible(*files, "best effort by UDP, and packets")
