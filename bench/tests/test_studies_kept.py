@@ -361,6 +361,13 @@ def test_a_middleware_was_run_over_the_other_topologies():
     assert carried(found) == {carrier: over for carrier in ("sockets", "starling", "dds")}
 
 
+def test_starlings_multicast_was_run_beside_datagrams_to_each():
+    found = points(there("ec1/multicast"), MARKS)
+    over = {topology: set(range(40, 80)) for topology in ("1-N", "N-N")}
+    assert carried(found) == {c: over for c in ("sockets", "starling", "starling-multicast")}
+    assert not any(p["not_as_named"] for p in found)
+
+
 def test_every_carrier_went_through_each_tunnel():
     found = points(there("ec1/tunnels"))
     kinds = {"gre", "vxlan", "wireguard", "wan-gre", "wan-wireguard"}

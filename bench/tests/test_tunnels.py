@@ -127,6 +127,19 @@ def test_multicast_reaches_several_sites_though_it_is_encrypted(adapter, tmp_pat
         assert row["transport"] != "reliable" or row["received"] == row["sent"]
 
 
+def test_starlings_multicast_reaches_several_sites(tmp_path):
+    """By one datagram for all, as `starling ps` says of the way; what is reliable by links."""
+    out = tmp_path / "out"
+    ec1("phase2", out, "--adapters", "starling-multicast", "--topology", "1-N", "--only", "42,43",
+        "--sites", "lan", "--seconds-per-configuration", "0.5")  # fmt: skip
+    summaries = json.loads((out / "summary.json").read_text())
+    assert len(summaries) == 2 * 4
+    for s in summaries:
+        assert s["received"] == s["sent"], s["why"]
+        assert ("multicast" in s["way"]) == (s["transport"] == "best_effort"), s["way"]
+    assert "Not what its name says" not in (out / "report.html").read_text()
+
+
 @pytest.mark.long
 def test_who_fragments_is_counted_at_the_sender(tmp_path):
     """2048 bytes: of UDP IP makes two of each at an MTU of 1500 and none at 9000, of TCP none."""

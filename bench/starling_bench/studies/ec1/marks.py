@@ -2,7 +2,11 @@
 
 from ...flows.points import UNEVEN, Mark
 
-CONFLATING = ("dds", "starling")  # what overwrites what is not read, where that is asked for
+CONFLATING = (
+    "dds",
+    "starling",
+    "starling-multicast",
+)  # what overwrites what is not read, where that is asked for
 
 
 def _not_as_named(p: dict, flows: list[dict]) -> bool:

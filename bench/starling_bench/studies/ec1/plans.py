@@ -13,12 +13,16 @@ FOM = Path(__file__).resolve().parents[3] / "foms" / "pbom.xml"
 # What can carry the PBOM, and for each what carries its reliable and its best-effort tests.
 ADAPTERS: dict[str, tuple[str, ...]] = {
     "sockets": ("tcp", "multicast"), "unicast": ("tcp", "udp"),
-    "starling": ("starling", "starling-udp"),
+    "starling": ("starling", "starling-udp"), "starling-multicast": ("starling", "starling-group"),
     "dds": ("dds",), "dis": ("dis",),
 }  # fmt: skip
 # By sockets also on one host: shared memory neither loses nor bundles.
 BY_SOCKETS = {"STARLING_TRANSPORT_SHARED_MEMORY": "off"}
 UDP = {**BY_SOCKETS, "STARLING_NET_UNIX": "false", "STARLING_TRANSPORT_BEST_EFFORT": "datagrams"}
+_BY = {
+    "starling-udp": UDP,
+    "starling-group": {**UDP, "STARLING_TRANSPORT_BEST_EFFORT": "multicast"},
+}
 CONFLATED = {
     "STARLING_CONFLATE_RELIABLE": "HLAobjectRoot.PBOMreliableLatest",
     "STARLING_CONFLATE_BEST_EFFORT": "HLAobjectRoot.PBOMbestEffortLatest",
@@ -35,11 +39,11 @@ def rtis(wanted: Wanted) -> str:
     found = []
     known = {n for names in ADAPTERS.values() for n in names}
     for name in dict.fromkeys(n for a in wanted.adapters for n in _names(a) if n in known):
-        values: dict[str, object] = {"name": name, "adapter": name.removesuffix("-udp")}
+        values: dict[str, object] = {"name": name, "adapter": name.partition("-")[0]}
         more = ""
         if values["adapter"] == "starling":
             values |= {"root": str(wanted.rti_root)} if wanted.rti_root else {}
-            env = dict(UDP) if name != "starling" else {}
+            env = dict(_BY.get(name, {}))
             env |= CONFLATED if wanted.more.get("conflate") else {}
             if wanted.more.get("bundling"):
                 env |= {**BY_SOCKETS, "STARLING_BUNDLE_AGE_US": f"{wanted.bundle_ms * 1000:g}",
