@@ -2,11 +2,8 @@
 
 from ...flows.points import UNEVEN, Mark
 
-CONFLATING = (
-    "dds",
-    "starling",
-    "starling-multicast",
-)  # what overwrites what is not read, where that is asked for
+# What overwrites what is not read, where that is asked for.
+CONFLATING = ("dds", "starling", "starling-multicast")
 
 
 def _not_as_named(p: dict, flows: list[dict]) -> bool:

@@ -18,11 +18,9 @@ ADAPTERS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 # By sockets also on one host: shared memory neither loses nor bundles.
 BY_SOCKETS = {"STARLING_TRANSPORT_SHARED_MEMORY": "off"}
-UDP = {**BY_SOCKETS, "STARLING_NET_UNIX": "false", "STARLING_TRANSPORT_BEST_EFFORT": "datagrams"}
-_BY = {
-    "starling-udp": UDP,
-    "starling-group": {**UDP, "STARLING_TRANSPORT_BEST_EFFORT": "multicast"},
-}
+_HOW = "STARLING_TRANSPORT_BEST_EFFORT"
+UDP = {**BY_SOCKETS, "STARLING_NET_UNIX": "false", _HOW: "datagrams"}
+_BY = {"starling-udp": UDP, "starling-group": UDP | {_HOW: "multicast"}}
 CONFLATED = {
     "STARLING_CONFLATE_RELIABLE": "HLAobjectRoot.PBOMreliableLatest",
     "STARLING_CONFLATE_BEST_EFFORT": "HLAobjectRoot.PBOMbestEffortLatest",
@@ -120,10 +118,9 @@ def configurations(wanted: Wanted) -> str:
 
 
 def _head(wanted: Wanted, count: int = 0) -> str:
-    about = f"# Made by starling-bench, seed {wanted.seed}.\n"
     count = count or max(TOPOLOGIES[t].hosts for t in wanted.topologies)
     made = [sites.hosts(p, count, wanted.hosts) for p in wanted.profiles]
-    return about + "".join(made) + "\n" + rtis(wanted)
+    return f"# Made by starling-bench, seed {wanted.seed}.\n{''.join(made)}\n{rtis(wanted)}"
 
 
 def _clock(wanted: Wanted, profile: str) -> dict[str, object]:
