@@ -29,7 +29,7 @@ DIS_MAX = 3800  # bytes of an Entity State PDU's variable records
 # What carries one side of a hybrid, and which of these carry what is reliable.
 SIDES = ("tcp", "multicast", "dis", "dds", "starling")
 HYBRIDS = [f"{a}+{b}" for a in SIDES for b in SIDES if a != b]
-_RELIABLE = {"tcp", "dds", "starling"}
+_RELIABLE = {"tcp", "dds", *(name for name, by in ADAPTERS.items() if len(by) > 1)}
 
 
 def rtis(wanted: Wanted) -> str:
@@ -63,7 +63,7 @@ def _hybrid(topology: Topology, program: str, adapter: str, *where) -> Hybrid:
 
 def _transports(adapter: str) -> list[str]:
     """That it has."""
-    unreliable = not set(adapter.split("+")) <= _RELIABLE | {"sockets", "unicast"}
+    unreliable = not set(adapter.split("+")) <= _RELIABLE
     known = adapter in ADAPTERS or "+" in adapter
     return ["best_effort"] if known and unreliable else ["reliable", "best_effort"]
 
