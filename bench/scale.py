@@ -22,7 +22,7 @@ from starling_bench.kept.store import Store
 from starling_bench.machines.topologies import TOPOLOGIES
 from starling_bench.studies import ec1, range as range_of
 from starling_bench.studies.ec1 import plans
-from starling_bench.studies.ec1.configurations import COUNT, chosen, configuration
+from starling_bench.studies.ec1.configurations import COUNT, configuration
 from starling_bench.study import Study
 from starling_bench.times import phases, samples
 from starling_bench.tsf import plan
@@ -106,7 +106,7 @@ def of_ec1(count: int) -> tuple[Study, str, Callable[..., Samples]]:
     """Every configuration over every topology, each for so long that all make so many."""
     each = sum(c.entities * c.rate for c in map(configuration, range(COUNT)))
     flows = sum(len(topology.pairs()) for topology in TOPOLOGIES.values())
-    wanted = Wanted("/bin/true", ["sockets"], list(TOPOLOGIES), chosen(None), ["local"],
+    wanted = Wanted("/bin/true", ["sockets"], list(TOPOLOGIES), list(range(COUNT)), ["local"],
                     seconds=count / each / flows, seed=1)  # fmt: skip
     return ec1.STUDY, plans.configurations(wanted), flows_of
 

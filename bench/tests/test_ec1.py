@@ -514,7 +514,8 @@ def test_a_site_that_never_comes_is_named_with_the_reason(tmp_path):
 @pytest.mark.parametrize(
     ("rules", "patience_s", "before"),
     [("best_effort:1", 5, "none before it came this way, either: 3 of 3 instances were discovered"),
-     ("best_effort:0.5", 30, "updates before it came this way")],
+     # So often that hardly ever all four come, and of some hundreds before one does.
+     ("best_effort:0.9", 30, "updates before it came this way")],
 )  # fmt: skip
 def test_of_what_did_not_come_it_is_said_why(tmp_path, server, rules, patience_s, before):
     """How long it was waited for, with which delivery, and what was heard of its sender before."""

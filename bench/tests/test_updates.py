@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,6 +18,8 @@ from starling_bench.flows import updates
 from starling_bench.times import clocks, samples
 
 SCALE = Path(__file__).parents[1] / "scale.py"
+SAID = {"ec1": "480 configurations of 4080 flows", "range": "90 flows"}
+assert set(runpy.run_path(str(SCALE))["MAKERS"]) == set(SAID)
 
 
 def made(count: int, seed: int = 1) -> np.ndarray:
@@ -211,7 +214,7 @@ def test_twenty_million_updates_in_under_four_gigabytes(tmp_path, study):
     assert float(re.search(r"at most (\S+) GB of memory", done.stdout)[1]) < 1
     assert int(done.stdout.partition(" updates")[0].replace(",", "")) > 19_600_000
     page = (tmp_path / "run" / "report.html").read_text()
-    assert ("480 configurations of 4080 flows" if study == "ec1" else "90 flows") in page
+    assert SAID[study] in page
 
 
 def cut_or_changed(whole: bytes) -> Iterator[bytes]:

@@ -82,7 +82,7 @@ struct Message {
 
 class Ambassador final : public Unsupported {
 public:
-    Ambassador() : rules_(rules()), random_(static_cast<unsigned>(rule("seed", "")) + 1) {}
+    Ambassador() : rules_(rules()) {}
     ~Ambassador() override {
         if (socket_ >= 0) ::close(socket_);
     }
@@ -148,6 +148,11 @@ public:
         std::string body;
         putText(body, narrow(name));
         putText(body, narrow(federate));
+        // Drawn by the seed for each federate by itself: what one loses, another may not.
+        std::string seeds =
+            std::to_string(static_cast<unsigned>(rule("seed", ""))) + narrow(federate);
+        std::seed_seq each(seeds.begin(), seeds.end());
+        random_.seed(each);
         std::string answer;
         switch (request(Kind::Join, body, &answer)) {
             case Status::Absent:
