@@ -4,7 +4,8 @@ use crate::common::{Federation, Sent, next_plain};
 use starling_bed::Message;
 use starling_core::message::{AttributeRegions, Data, DataBody, OwnedData, PlainData};
 use starling_core::{
-    Batch, Callback, DataPath, ExceptionKind, Lrc, PlainCallback, Transportation, Values,
+    AttributeHandle, Batch, Callback, DataPath, ExceptionKind, Lrc, PlainCallback, Transportation,
+    Values,
 };
 
 /// What was sent, as it stands in a batch: the tag, then the values.
@@ -189,6 +190,78 @@ fn an_update_goes_the_short_way_once_it_is_known_as_what_it_is_received() {
     assert!(f.call("B", next_plain).is_none());
     assert_eq!(f.call("B", |f| f.next_callback()), None);
     assert_eq!(counts(&mut f), [before[0], before[1], before[2] + 1]);
+}
+
+#[test]
+fn an_update_by_best_effort_goes_the_short_way_where_it_goes_to_all_alike() {
+    let mut f = Federation::new("");
+    f.join("A");
+    f.join("B");
+    let (class, list) = (f.class("A"), f.attributes(&["x", "y"]));
+    // x is reliable, y best effort.
+    let (x, y) = (list[0], list[1]);
+    f.call("A", |f| f.publish_object_class_attributes(class, &list))
+        .unwrap();
+    let subscribe = |f: &mut Federation, rate: &str| {
+        f.call("B", |f| {
+            f.subscribe_object_class_attributes(class, &list, true, rate)
+        })
+        .unwrap();
+        f.run();
+    };
+    subscribe(&mut f, "");
+    let [one, two] = [(); 2].map(|()| {
+        f.call("A", |f| f.register_object_instance(class, None))
+            .unwrap()
+    });
+    let plainly = |f: &mut Federation, of, what: &[AttributeHandle]| {
+        let values: Vec<_> = what.iter().map(|a| (*a, &b"value"[..])).collect();
+        f.call_late("A", |f| {
+            f.update_plainly(of, &values, b"tag", None).is_some()
+        })
+    };
+    let how = |f: &mut Federation| sent(f).borrow().as_plain().unwrap().transportation;
+    for of in [one, two] {
+        assert!(!plainly(&mut f, of, &[y]), "the first one");
+        f.call("A", |f| {
+            f.update_attribute_values(of, &[(y, &b""[..])], b"")
+        })
+        .unwrap();
+    }
+    f.run();
+    f.callbacks("B");
+    // What was found of the one before says nothing of how this one travels.
+    for of in [one, two, two, one] {
+        assert!(plainly(&mut f, of, &[y]));
+        assert_eq!(how(&mut f), Transportation::BestEffort);
+        assert!(!plainly(&mut f, of, &[x, y]), "one goes as it is, one not");
+        assert!(plainly(&mut f, of, &[x]));
+        assert_eq!(how(&mut f), Transportation::Reliable);
+    }
+    // Of the same class and attributes, but not travelling alike.
+    f.call("A", |f| {
+        f.request_attribute_transportation_type_change(two, &[y], Transportation::Reliable)
+    })
+    .unwrap();
+    f.run();
+    f.callbacks("A");
+    assert!(!plainly(&mut f, two, &[y]), "it is found out anew");
+    f.call("A", |f| {
+        f.update_attribute_values(two, &[(y, &b""[..])], b"")
+    })
+    .unwrap();
+    f.federate("A").outbox().take();
+    for (of, travels) in [
+        (one, Transportation::BestEffort),
+        (two, Transportation::Reliable),
+        (one, Transportation::BestEffort),
+    ] {
+        assert!(plainly(&mut f, of, &[y]));
+        assert_eq!(how(&mut f), travels);
+    }
+    subscribe(&mut f, "Low");
+    assert!(!plainly(&mut f, one, &[y]), "not all of it is wanted there");
+    assert!(f.federate("A").outbox().take().is_empty());
 }
 
 #[test]

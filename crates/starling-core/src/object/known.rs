@@ -52,6 +52,8 @@ pub(crate) struct Instance {
 pub(super) struct OwnedSlots {
     /// Those that travel reliably.
     pub(super) reliable: u64,
+    /// Those that travel by best effort.
+    pub(super) best_effort: u64,
     /// Those whose order type is time-stamp order.
     pub(super) timely: u64,
 }
@@ -144,6 +146,7 @@ impl Instance {
         let class = model.object_class(self.registered_class);
         let mut slots = OwnedSlots {
             reliable: 0,
+            best_effort: 0,
             timely: 0,
         };
         for attribute in &self.owned {
@@ -155,7 +158,10 @@ impl Instance {
             let how = self.transportations.get(*attribute);
             let how = how.or(of_fdd.map(|a| a.transportation));
             let order = self.order(*attribute).or(of_fdd.map(|a| a.order));
-            slots.reliable |= u64::from(how != Some(Transportation::BestEffort)) << slot;
+            match how.unwrap_or(Transportation::Reliable) {
+                Transportation::Reliable => slots.reliable |= 1 << slot,
+                Transportation::BestEffort => slots.best_effort |= 1 << slot,
+            }
             slots.timely |= u64::from(order == Some(Order::TimeStamp)) << slot;
         }
         slots

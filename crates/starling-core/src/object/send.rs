@@ -113,7 +113,8 @@ pub(crate) trait Sends: Copy {
     ) -> Option<usize>;
 }
 
-/// Update Attribute Values: of one's own reliable attributes of one order, without regions, and not the first of the instance.
+/// Update Attribute Values: of one's own attributes of one transportation type, without regions, and not the first of the
+/// instance.
 impl Sends for ObjectInstanceHandle {
     type Handle = AttributeHandle;
 
@@ -149,9 +150,16 @@ impl Sends for ObjectInstanceHandle {
             Some(run) if found.class == class.raw() => run,
             _ => federate.find_update(class, values, found)?,
         };
-        if found.plan.bits & !owned.reliable != 0 {
+        let all_of = |slots: u64| found.plan.bits & !slots == 0;
+        // What goes by a multicast group, or at receivers' update rates, does not go to all alike.
+        let alike = || federate.grouping.is_none() && !federate.wants_time();
+        found.transportation = if all_of(owned.reliable) {
+            Transportation::Reliable
+        } else if all_of(owned.best_effort) && alike() {
+            Transportation::BestEffort
+        } else {
             return None;
-        }
+        };
         found.of = self.key();
         found.order = one_order(found.plan.bits, owned.timely);
         Some(run)
@@ -268,7 +276,6 @@ impl Federate {
         };
         found.note(plan);
         found.class = class.raw();
-        found.transportation = Transportation::Reliable;
         found.path = self.log.path_to_all(&plan.to);
         Some(run)
     }
