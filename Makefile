@@ -39,7 +39,7 @@ MAKEFLAGS += --no-print-directory
 LIMIT := $(if $(shell command -v timeout),timeout -k 10 3600)
 
 # The headers in include/ and what stands in generated/ have the form that their generator gives them.
-CXX_SOURCES = $(shell find cpp/rti1516e/src tests/cpp tests/conformance tests/foreign bench/cpp bench/federates bench/instrument bench/limits bench/standin examples \
+CXX_SOURCES = $(shell find cpp/rti1516e/src tests/cpp tests/conformance tests/foreign bench examples \
     -path '*/generated' -prune -o \( -name '*.cpp' -o -name '*.c' -o -name '*.hpp' -o -name '*.h' \) -print 2>/dev/null)
 
 # Python beside the benchmark platform.

@@ -35,9 +35,7 @@ void *memalign(size_t alignment, size_t size) {
     count();
     return __libc_memalign(alignment, size);
 }
-void *aligned_alloc(size_t alignment, size_t size) {
-    return memalign(alignment, size);
-}
+void *aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
 int posix_memalign(void **to, size_t alignment, size_t size) {
     *to = memalign(alignment, size);
     return *to ? 0 : ENOMEM;

@@ -1,6 +1,6 @@
-// Counts what all threads of a program allocate, free and copy, and writes it to the file COUNT_WORK
-// at its end: calls that allocate, calls that free, bytes copied by memcpy and memmove.
-//   cc -shared -fPIC -O2 -fno-builtin -fno-tree-loop-distribute-patterns count_work.c -o count_work.so
+// Counts what all threads of a program allocate, free and copy, and writes it to the file
+// COUNT_WORK at its end: calls that allocate, calls that free, bytes copied by memcpy and memmove.
+//   cc -shared -fPIC -O2 -fno-builtin -fno-tree-loop-distribute-patterns count_work.c
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdatomic.h>

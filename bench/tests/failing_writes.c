@@ -36,14 +36,14 @@ ssize_t write(int fd, void const *data, size_t size) {
     path[n > 0 ? n : 0] = 0;
     return fails(path) ? -1 : REAL(write)(fd, data, size);
 }
-#define OPEN(name)                                             \
-    int name(char const *path, int flags, ...) {               \
-        va_list more;                                          \
-        va_start(more, flags);                                 \
-        mode_t const mode = va_arg(more, mode_t);              \
-        va_end(more);                                          \
-        if ((flags & O_CREAT) != 0 && fails(path)) return -1;  \
-        return REAL(name)(path, flags, mode);                  \
+#define OPEN(name)                                            \
+    int name(char const *path, int flags, ...) {              \
+        va_list more;                                         \
+        va_start(more, flags);                                \
+        mode_t const mode = va_arg(more, mode_t);             \
+        va_end(more);                                         \
+        if ((flags & O_CREAT) != 0 && fails(path)) return -1; \
+        return REAL(name)(path, flags, mode);                 \
     }
 OPEN(open)
 OPEN(open64)

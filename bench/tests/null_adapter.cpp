@@ -63,6 +63,6 @@ private:
     double longest_ = 0;
 };
 
-} // namespace
+}  // namespace
 
 BENCH_ADAPTER(Null)

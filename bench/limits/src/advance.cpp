@@ -19,9 +19,14 @@ wchar_t const kReady[] = L"ready", kEnd[] = L"end";
 class Advancing : public Federate {
 public:
     explicit Advancing(Options const &options)
-        : Federate(options), me_(options.me), federates_(options.federates),
-          messages_(options.messages), steps_(options.steps), warmUp_(options.warmUp),
-          regulating_(options.regulating), constrained_(options.constrained),
+        : Federate(options),
+          me_(options.me),
+          federates_(options.federates),
+          messages_(options.messages),
+          steps_(options.steps),
+          warmUp_(options.warmUp),
+          regulating_(options.regulating),
+          constrained_(options.constrained),
           bytes_(options.bytes) {}
 
     /// The first federates regulate, the last ones are constrained.
@@ -64,8 +69,7 @@ public:
                 throw Failure("at " + std::to_string(step) + " there are " +
                               std::to_string(received_) + " messages instead of " +
                               std::to_string(step * others()));
-            if (step > warmUp_)
-                took.push_back((seconds() - began) * 1e6);
+            if (step > warmUp_) took.push_back((seconds() - began) * 1e6);
             if (step == warmUp_) {
                 start = seconds();
                 before = received_;
@@ -117,8 +121,7 @@ private:
     void awaitGrant() {
         bool any = false;
         await([&] {
-            if (any && !granted_)
-                rti->evokeMultipleCallbacks(0, 1);
+            if (any && !granted_) rti->evokeMultipleCallbacks(0, 1);
             any = true;
             return granted_;
         });
@@ -134,8 +137,7 @@ private:
     bool isConstrained() const { return me_ >= federates_ - constrained_; }
     /// Messages of a federate in each step: all together are `messages_`.
     std::uint64_t share(std::uint64_t federate) const {
-        if (!regulates(federate))
-            return 0;
+        if (!regulates(federate)) return 0;
         return messages_ * (federate + 1) / regulating_ - messages_ * federate / regulating_;
     }
     std::uint64_t others() const { return messages_ - share(me_); }
@@ -150,8 +152,8 @@ private:
     bool regulationEnabled_ = false, constraintEnabled_ = false;
 };
 
-}
+}  // namespace
 
 void advance(Options const &options) { Advancing(options).run(); }
 
-}
+}  // namespace limits

@@ -47,8 +47,7 @@ public:
         deletions();
         leave();
         nlohmann::json said;
-        for (auto &one : took_)
-            said[one.first] = summary(one.second);
+        for (auto &one : took_) said[one.first] = summary(one.second);
         tell(said);
     }
 
@@ -99,10 +98,12 @@ private:
             then(n);
         }
     }
-    template <class Call, class Then> void measure(char const *service, Call call, Then then) {
+    template <class Call, class Then>
+    void measure(char const *service, Call call, Then then) {
         measure(service, count_, call, then);
     }
-    template <class Call> void measure(char const *service, Call call) {
+    template <class Call>
+    void measure(char const *service, Call call) {
         measure(service, count_, call, [](Number) {});
     }
     /// What undoes each other, in turn: each is measured.
@@ -115,7 +116,8 @@ private:
             ended.push_back(static_cast<float>((seconds() - start) * 1e6));
         });
     }
-    template <class On, class Off> void both(char const *on, char const *off, On begin, Off end) {
+    template <class On, class Off>
+    void both(char const *on, char const *off, On begin, Off end) {
         both(on, off, begin, end, count_);
     }
 
@@ -299,8 +301,7 @@ private:
         });
         measure("getObjectInstanceName", [&](Number n) { rti->getObjectInstanceName(own(n)); });
         std::vector<std::wstring> names;
-        for (Number n = 0; n < count_; ++n)
-            names.push_back(rti->getObjectInstanceName(own(n)));
+        for (Number n = 0; n < count_; ++n) names.push_back(rti->getObjectInstanceName(own(n)));
         measure("getObjectInstanceHandle",
                 [&](Number n) { rti->getObjectInstanceHandle(names[n]); });
         measure("getKnownObjectClassHandle",
@@ -367,11 +368,9 @@ private:
         auto const acquire = [&](Number n) {
             rti->attributeOwnershipAcquisition(own(n), all, noTag);
         };
-        for (Number n = 0; n < count_; ++n)
-            divest(n);
+        for (Number n = 0; n < count_; ++n) divest(n);
         measure("attributeOwnershipAcquisition", acquire, [&](Number) { answered(); });
-        for (Number n = 0; n < count_; ++n)
-            divest(n);
+        for (Number n = 0; n < count_; ++n) divest(n);
         // Nobody has it, so that it may have come before that is known.
         std::vector<float> &times = took_["cancelAttributeOwnershipAcquisition"];
         for (Number n = 0; n < count_; ++n) {
@@ -380,8 +379,7 @@ private:
             rti->cancelAttributeOwnershipAcquisition(own(n), all);
             times.push_back(static_cast<float>((seconds() - start) * 1e6));
             answered();
-            if (rti->isAttributeOwnedByFederate(own(n), there.payload))
-                continue;
+            if (rti->isAttributeOwnedByFederate(own(n), there.payload)) continue;
             acquire(n);
             answered();
         }
@@ -576,8 +574,8 @@ private:
     ParameterHandleValueMap values_;
 };
 
-}
+}  // namespace
 
 void calls(Options const &options) { Caller(options).run(options); }
 
-}
+}  // namespace limits

@@ -45,8 +45,7 @@ public:
 
 private:
     void check() {
-        if (fault_)
-            throw Failure("discovered twice, at another class, or what is its own");
+        if (fault_) throw Failure("discovered twice, at another class, or what is its own");
         if (known_.size() != expected_)
             throw Failure("discovered " + std::to_string(known_.size()) + " instances instead of " +
                           std::to_string(expected_));
@@ -57,7 +56,7 @@ private:
     bool fault_ = false;
 };
 
-}
+}  // namespace
 
 void crowd(Options const &options) {
     Member member(options);
@@ -65,4 +64,4 @@ void crowd(Options const &options) {
                options.instances);
 }
 
-}
+}  // namespace limits

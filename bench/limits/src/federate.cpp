@@ -1,11 +1,11 @@
 #include "federate.hpp"
 
+#include <poll.h>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <poll.h>
 
 namespace limits {
 
@@ -28,8 +28,7 @@ double cpuSeconds() {
 }
 
 nlohmann::json summary(std::vector<float> &times) {
-    if (times.empty())
-        return nlohmann::json::object();
+    if (times.empty()) return nlohmann::json::object();
     std::sort(times.begin(), times.end());
     auto const at = [&](double share) {
         // By nearest rank.
@@ -37,8 +36,7 @@ nlohmann::json summary(std::vector<float> &times) {
         return times[std::min(rank, times.size() - 1)];
     };
     double sum = 0;
-    for (float time : times)
-        sum += time;
+    for (float time : times) sum += time;
     return {{"p50_us", at(0.5)},
             {"p99_us", at(0.99)},
             {"p999_us", at(0.999)},
@@ -51,12 +49,11 @@ namespace {
 // Names and file names of these programs are ASCII or at least bytes that only pass through.
 std::wstring wide(std::string const &text) { return std::wstring(text.begin(), text.end()); }
 
-}
+}  // namespace
 
 std::string narrow(std::wstring const &text) {
     std::string out;
-    for (wchar_t c : text)
-        out += c < 128 ? static_cast<char>(c) : '?';
+    for (wchar_t c : text) out += c < 128 ? static_cast<char>(c) : '?';
     return out;
 }
 
@@ -66,8 +63,10 @@ void Payload::make(AttributeHandle attribute, std::size_t size) {
 }
 
 Federate::Federate(Options const &options, bool best)
-    : rti(RTIambassadorFactory().createRTIambassador()), fom_(wide(options.fom)),
-      federation_(L"Limits"), prefix_(best ? L"HLAobjectRoot.Best" : L"HLAobjectRoot.") {}
+    : rti(RTIambassadorFactory().createRTIambassador()),
+      fom_(wide(options.fom)),
+      federation_(L"Limits"),
+      prefix_(best ? L"HLAobjectRoot.Best" : L"HLAobjectRoot.") {}
 
 Federate::~Federate() noexcept {
     try {
@@ -94,8 +93,7 @@ void Federate::join(std::wstring const &name) {
             joinSeconds = seconds() - start;
             break;
         } catch (FederationExecutionDoesNotExist const &) {
-            if (attempt == 100)
-                throw;
+            if (attempt == 100) throw;
         }
     }
     joined_ = true;
@@ -131,4 +129,4 @@ void Federate::connectionLost(std::wstring const &fault) LIMITS_THROW {
     std::_Exit(1);
 }
 
-}
+}  // namespace limits

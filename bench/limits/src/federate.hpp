@@ -53,8 +53,7 @@ std::string narrow(std::wstring const &text);
 /// A payload's first 8 bytes.
 inline std::uint64_t numberOf(rti1516e::VariableLengthData const &data) {
     std::uint64_t number = 0;
-    if (data.size() >= sizeof number)
-        std::memcpy(&number, data.data(), sizeof number);
+    if (data.size() >= sizeof number) std::memcpy(&number, data.data(), sizeof number);
     return number;
 }
 
@@ -96,9 +95,9 @@ public:
     void leave();
     /// Evokes callbacks until `done`, which the next callbacks bring about. The run's time-out
     /// ends what would take for ever.
-    template <class Done> void await(Done done) {
-        while (!done())
-            rti->evokeCallback(1.0);
+    template <class Done>
+    void await(Done done) {
+        while (!done()) rti->evokeCallback(1.0);
     }
 
     /// Evokes callbacks until the launcher closes the standard input.
@@ -135,4 +134,4 @@ void bystand(Options const &options);
 void join(Options const &options);
 void calls(Options const &options);
 
-}
+}  // namespace limits

@@ -43,12 +43,10 @@ struct Traffic {
         std::ifstream file("/proc/self/net/dev");
         for (std::string line; std::getline(file, line);) {
             std::size_t const colon = line.find(':');
-            if (colon == std::string::npos || line.find("lo:") < colon)
-                continue;
+            if (colon == std::string::npos || line.find("lo:") < colon) continue;
             std::istringstream fields(line.substr(colon + 1));
             double field[10] = {};
-            for (double &one : field)
-                fields >> one;
+            for (double &one : field) fields >> one;
             all.receivedBytes += field[0];
             all.receivedFrames += field[1];
             all.sentBytes += field[8];
@@ -110,8 +108,7 @@ public:
         double const registered = seconds() - before;
         ObjectInstanceHandle const agreed = rti->registerObjectInstance(there.handle);
         await([&] { return begun_ == options_.receivers; });
-        if (options_.announced)
-            tell({{"begun", true}});
+        if (options_.announced) tell({{"begun", true}});
 
         Traffic const traffic = Traffic::now();
         double const start = seconds(), cpu = cpuSeconds();
@@ -148,16 +145,14 @@ public:
                                {"cpu_s", cpuTook},
                                {"register_us", registered * 1e6 / double(options_.instances)},
                                {"traffic", Traffic::now().since(traffic)}};
-        if (options_.clocked)
-            said["call"] = summary(calls_);
+        if (options_.clocked) said["call"] = summary(calls_);
         leave();
         tell(said);
     }
 
     void provideAttributeValueUpdate(ObjectInstanceHandle, AttributeHandleSet const &,
                                      VariableLengthData const &tag) LIMITS_THROW override {
-        if (tag.size() == 0)
-            return;
+        if (tag.size() == 0) return;
         char const said = *static_cast<char const *>(tag.data());
         begun_ += said == kBegin;
         done_ += said == kDone;
@@ -179,8 +174,7 @@ private:
             }
         Front const front = {number, seconds()};
         std::memcpy(bytes_.data(), &front, sizeof front);
-        for (auto &value : of.values)
-            value.second.setDataPointer(bytes_.data(), bytes_.size());
+        for (auto &value : of.values) value.second.setDataPointer(bytes_.data(), bytes_.size());
         double const called = options_.clocked ? seconds() : 0;
         rti->updateAttributeValues(instance, of.values, noTag);
         if (options_.clocked && calls_.size() < kTimesMax)
@@ -209,8 +203,7 @@ public:
         double const knew = seconds() - before;
         traffic_ = Traffic::now();
         ask(kBegin + name);
-        while (!complete())
-            rti->evokeMultipleCallbacks(0.01, 0.1);
+        while (!complete()) rti->evokeMultipleCallbacks(0.01, 0.1);
         double const cpu = cpuAtEnd_ - cpu_;
         nlohmann::json const traffic = Traffic::now().since(traffic_);
         if (options_.stays) {
@@ -226,8 +219,7 @@ public:
         nlohmann::json said = {
             {"received", received_}, {"sent", sent_}, {"seconds", lastAt_ - firstAt_},
             {"discovered_s", knew},  {"cpu_s", cpu},  {"traffic", traffic}};
-        if (options_.stamped)
-            said["delay"] = summary(delays_);
+        if (options_.stamped) said["delay"] = summary(delays_);
         tell(said);
     }
 
@@ -262,8 +254,7 @@ public:
         Front front = {0, 0};
         if (value.size() != options_.bytes || values.size() != options_.values)
             fault("a value of " + std::to_string(value.size()) + " bytes, or too few");
-        else
-            std::memcpy(&front, value.data(), sizeof front);
+        else std::memcpy(&front, value.data(), sizeof front);
         if (!options_.best && front.number != last_ + 1)
             fault("update " + std::to_string(front.number) + " after " + std::to_string(last_));
         last_ = front.number;
@@ -276,12 +267,10 @@ public:
 
 private:
     bool complete() {
-        if (!ended_ || faults_ > 0)
-            return faults_ > 0;
+        if (!ended_ || faults_ > 0) return faults_ > 0;
         bool const silent = seconds() - std::max(lastAt_, endedAt_) > kSilenceS;
         bool const all = received_ >= sent_ || (options_.best && silent);
-        if (all)
-            cpuAtEnd_ = cpuSeconds();
+        if (all) cpuAtEnd_ = cpuSeconds();
         return all;
     }
     void ask(std::string const &tag) {
@@ -289,8 +278,7 @@ private:
                                          VariableLengthData(tag.data(), tag.size()));
     }
     void fault(std::string const &what) {
-        if (faults_++ == 0)
-            fault_ = what;
+        if (faults_++ == 0) fault_ = what;
     }
 
     Options const options_;
@@ -303,10 +291,10 @@ private:
     bool agreed_ = false, ended_ = false;
 };
 
-}
+}  // namespace
 
 void produce(Options const &options) { Producer(options).run(); }
 
 void consume(Options const &options) { Consumer(options).run(); }
 
-}
+}  // namespace limits

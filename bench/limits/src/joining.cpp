@@ -59,10 +59,10 @@ private:
     std::uint64_t known_ = 0;
 };
 
-}
+}  // namespace
 
 void bystand(Options const &options) { Joining(options).stand(options); }
 
 void join(Options const &options) { Joining(options).run(options); }
 
-}
+}  // namespace limits

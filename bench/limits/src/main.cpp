@@ -2,10 +2,10 @@
 // Exit codes: 0 done, 1 a fault (lost, doubled, out of order, RTI), 2 usage, 3 not done in time.
 #include "federate.hpp"
 
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
-#include <unistd.h>
 
 namespace {
 
@@ -44,7 +44,7 @@ void flows(CLI::App *role, limits::Options &given) {
     role->add_option("--best", given.best);
 }
 
-}
+}  // namespace
 
 int main(int argc, char **argv) {
     limits::Options given;

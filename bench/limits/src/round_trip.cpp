@@ -15,7 +15,9 @@ double const kLostAfterS = 0.5;
 class Player : public Federate {
 public:
     Player(Options const &options, bool pings)
-        : Federate(options, options.best), pings_(pings), best_(options.best),
+        : Federate(options, options.best),
+          pings_(pings),
+          best_(options.best),
           others_(std::max<std::uint64_t>(pings ? options.receivers : 1, 1)),
           bytes_(options.bytes) {
         join(pings ? L"ping" : L"pong" + std::to_wstring(options.me));
@@ -43,15 +45,13 @@ public:
     void reflectAttributeValues(ObjectInstanceHandle, AttributeHandleValueMap const &values,
                                 VariableLengthData const &, OrderType, TransportationType,
                                 SupplementalReflectInfo) LIMITS_THROW override {
-        if (pings_)
-            at_ = seconds();
+        if (pings_) at_ = seconds();
         VariableLengthData const &value = values.begin()->second;
         sizes_ = sizes_ && value.size() == bytes_;
         std::uint64_t const number = numberOf(value);
         // What was lost and comes after all is of an earlier trip.
         answers_ += number == asked_ ? 1 : 0;
-        if (!pings_)
-            update(number);
+        if (!pings_) update(number);
     }
     using NullFederateAmbassador::discoverObjectInstance;
     using NullFederateAmbassador::reflectAttributeValues;
@@ -69,10 +69,8 @@ public:
             return answers_ == others_ || partners_ < others_ ||
                    (best_ && seconds() - start > kLostAfterS);
         });
-        if (partners_ < others_)
-            throw Failure("pong has left");
-        if (!sizes_)
-            throw Failure("a value came back with another size");
+        if (partners_ < others_) throw Failure("pong has left");
+        if (!sizes_) throw Failure("a value came back with another size");
         return answers_ == others_ ? at_ - start : -1;
     }
 
@@ -95,7 +93,7 @@ private:
     double at_ = 0;
 };
 
-}
+}  // namespace
 
 void ping(Options const &options) {
     std::uint64_t const warmUp = options.warmUp, count = options.count;
@@ -105,19 +103,14 @@ void ping(Options const &options) {
     trips.reserve(count);
     for (std::uint64_t n = 1; n <= warmUp + count; ++n) {
         double const trip = player.trip(n);
-        if (n <= warmUp)
-            continue;
-        if (trip < 0)
-            ++lost;
-        else
-            trips.push_back(trip * 1e6);
+        if (n <= warmUp) continue;
+        if (trip < 0) ++lost;
+        else trips.push_back(trip * 1e6);
     }
     player.leave();
-    if (trips.empty())
-        throw Failure("nothing came back");
+    if (trips.empty()) throw Failure("nothing came back");
     nlohmann::json said = {{"us", trips}};
-    if (options.best)
-        said["lost"] = lost;
+    if (options.best) said["lost"] = lost;
     tell(said);
 }
 
@@ -126,4 +119,4 @@ void pong(Options const &options) {
     player.answer();
 }
 
-}
+}  // namespace limits

@@ -35,7 +35,8 @@ bool begins(VariableLengthData const &tag, std::string const &text) {
 }
 
 /// Values of the same bytes, sent again and again with another number in front.
-template <class Handle> class Values {
+template <class Handle>
+class Values {
 public:
     typedef std::map<Handle, VariableLengthData> Map;
 
@@ -44,8 +45,7 @@ public:
         bytes_.assign(size, 'x');
         anew_ = anew;
         places_.clear();
-        for (Handle const &handle : handles)
-            places_.push_back(&map_[handle]);
+        for (Handle const &handle : handles) places_.push_back(&map_[handle]);
     }
     Map const &numbered(std::uint64_t number) {
         std::memcpy(bytes_.data(), &number, sizeof number);
@@ -64,7 +64,7 @@ private:
     std::vector<Handle> handles_;
     std::vector<char> bytes_;
     Map map_;
-    std::vector<VariableLengthData *> places_; // in the map, while it is not made anew
+    std::vector<VariableLengthData *> places_;  // in the map, while it is not made anew
     bool anew_ = false;
 };
 
@@ -72,7 +72,9 @@ private:
 struct Streamed {
     Streamed(Options const &options, RTIambassador &rti, ObjectClassHandle oneOf,
              AttributeHandle one)
-        : class_(oneOf), attributes(1, one), interaction(rti.getInteractionClassHandle(L"Five")),
+        : class_(oneOf),
+          attributes(1, one),
+          interaction(rti.getInteractionClassHandle(L"Five")),
           interactions(options.interaction) {
         std::uint64_t const values = options.values;
         if (values > 1 && !interactions) {
@@ -81,10 +83,8 @@ struct Streamed {
         }
         for (std::uint64_t i = 1; i <= values; ++i) {
             std::wstring const name = L"value" + std::to_wstring(i);
-            if (interactions)
-                parameters.push_back(rti.getParameterHandle(interaction, name));
-            else if (values > 1)
-                attributes.push_back(rti.getAttributeHandle(class_, name));
+            if (interactions) parameters.push_back(rti.getParameterHandle(interaction, name));
+            else if (values > 1) attributes.push_back(rti.getAttributeHandle(class_, name));
         }
     }
 
@@ -114,8 +114,7 @@ public:
         Streamed const what(options, *rti, there.handle, there.payload);
         interaction_ = what.interaction;
         interactions_ = what.interactions;
-        if (interactions_)
-            rti->publishInteractionClass(interaction_);
+        if (interactions_) rti->publishInteractionClass(interaction_);
         attributes_.make(what.attributes, options.bytes, anew);
         parameters_.make(what.parameters, options.bytes, anew);
         rti->publishObjectClassAttributes(there.handle, there.attributes);
@@ -124,8 +123,7 @@ public:
             instances_.push_back(rti->registerObjectInstance(what.class_));
         instance_ = instances_.begin();
         // For what receivers ask for.
-        if (what.class_ != there.handle)
-            rti->registerObjectInstance(there.handle);
+        if (what.class_ != there.handle) rti->registerObjectInstance(there.handle);
         await([&] { return started_ == receivers; });
         if (options.stays) {
             tell({{"begun", true}});
@@ -141,10 +139,8 @@ public:
                 rti->evokeMultipleCallbacks(wait, wait);
                 burst = draw(random);
             }
-            if (sent_ + 1 < updates)
-                burst = std::min(burst, updates - sent_ - 1);
-            for (; burst > 0; --burst)
-                update();
+            if (sent_ + 1 < updates) burst = std::min(burst, updates - sent_ - 1);
+            for (; burst > 0; --burst) update();
         }
         send(tagOf(kEnd));
         await([&] { return done_ == receivers; });
@@ -154,19 +150,15 @@ public:
 
     void provideAttributeValueUpdate(ObjectInstanceHandle, AttributeHandleSet const &,
                                      VariableLengthData const &tag) LIMITS_THROW override {
-        if (begins(tag, kStart))
-            ++started_;
-        else if (begins(tag, kDone))
-            ++done_;
-        else
-            wanted_.push_back(tag);
+        if (begins(tag, kStart)) ++started_;
+        else if (begins(tag, kDone)) ++done_;
+        else wanted_.push_back(tag);
     }
 
 private:
     void update() {
         VariableLengthData const *tag = &noTag;
-        if (marked_ < wanted_.size())
-            tag = &wanted_[marked_++];
+        if (marked_ < wanted_.size()) tag = &wanted_[marked_++];
         send(*tag);
     }
 
@@ -176,8 +168,7 @@ private:
             return;
         }
         rti->updateAttributeValues(*instance_, attributes_.numbered(++sent_), tag);
-        if (++instance_ == instances_.end())
-            instance_ = instances_.begin();
+        if (++instance_ == instances_.end()) instance_ = instances_.begin();
     }
 
     Values<AttributeHandle> attributes_;
@@ -203,8 +194,7 @@ public:
         mark_ = tag;
         join(name);
         Streamed const what(options_, *rti, there.handle, there.payload);
-        if (what.interactions)
-            rti->subscribeInteractionClass(what.interaction);
+        if (what.interactions) rti->subscribeInteractionClass(what.interaction);
         rti->subscribeObjectClassAttributes(what.class_, what.attributeSet());
         rti->subscribeObjectClassAttributes(there.handle, there.attributes);
         await([&] { return known_; });
@@ -212,11 +202,11 @@ public:
     }
 
     /// Listens until `enough`, which callbacks bring about.
-    template <class Enough> void listen(Enough enough) {
+    template <class Enough>
+    void listen(Enough enough) {
         // Who polls has no time to wait.
         double const least = options_.polls ? 0 : 0.01, most = options_.polls ? 0 : 0.1;
-        while (!enough())
-            rti->evokeMultipleCallbacks(least, most);
+        while (!enough()) rti->evokeMultipleCallbacks(least, most);
         if (faults_ != 0)
             throw Failure(std::to_string(faults_) + " faults in the stream; the first: " + fault_);
     }
@@ -228,8 +218,7 @@ public:
 
     void discoverObjectInstance(ObjectInstanceHandle object, ObjectClassHandle class_,
                                 std::wstring const &) LIMITS_THROW override {
-        if (class_ != there.handle)
-            return;
+        if (class_ != there.handle) return;
         instance_ = object;
         known_ = true;
     }
@@ -264,12 +253,10 @@ private:
         } else if (number != last + 1) {
             fault("update " + std::to_string(number) + " after " + std::to_string(last));
         }
-        if (value.size() != bytes_)
-            fault("a value of " + std::to_string(value.size()) + " bytes");
+        if (value.size() != bytes_) fault("a value of " + std::to_string(value.size()) + " bytes");
         last = number;
         if (tag.size() != 0) {
-            if (is(tag, mark_))
-                marked = number;
+            if (is(tag, mark_)) marked = number;
             if (is(tag, kEnd)) {
                 ended = true;
                 lastAt = seconds();
@@ -277,8 +264,7 @@ private:
         }
     }
     void fault(std::string const &what) {
-        if (faults_++ == 0)
-            fault_ = what;
+        if (faults_++ == 0) fault_ = what;
     }
 
     Options const options_;
@@ -289,7 +275,7 @@ private:
     bool known_ = false;
 };
 
-}
+}  // namespace
 
 void send(Options const &options) { Sender(options).run(options); }
 
@@ -330,4 +316,4 @@ void late(Options const &options) {
     tell({{"joins", laps}, {"heard", heard}});
 }
 
-}
+}  // namespace limits

@@ -117,9 +117,7 @@ def _by_daemons(path: Path) -> Compared:
             continue
         try:
             here = told.get(receiver, {})
-            for of, facts in ((name, its), (receiver, here)):
-                if jumped := facts.get("jumped_ns"):
-                    raise clocks.NoEstimate(f"that of '{of}' jumped by {jumped / 1e6:+.4g} ms")
+            clocks.require_unset([(name, its), (receiver, here)])
             found[its["publisher"]] = discipline.between(its, here)
         except clocks.NoEstimate as e:
             found[its["publisher"]] = e

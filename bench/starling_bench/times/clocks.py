@@ -8,6 +8,7 @@ the middle of the strip is wrong by no more than half its width. Where no line f
 jumped or wandered; that is said, and nothing is guessed.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -27,6 +28,13 @@ _PARTS = 24
 
 class NoEstimate(Exception):
     """Why there is none."""
+
+
+def require_unset(told: Iterable[tuple[str, dict]]) -> None:
+    """NoEstimate, if one of these clocks was set meanwhile, as its federate says."""
+    for name, said in told:
+        if jumped := said.get("jumped_ns"):
+            raise NoEstimate(f"that of '{name}' jumped by {jumped / 1e6:+.4g} ms")
 
 
 @dataclass(frozen=True)

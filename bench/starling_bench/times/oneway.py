@@ -30,9 +30,7 @@ def flow(directory: Path, test: int, sender: str, receiver: str, clock: str) -> 
     order = np.argsort(found["count"], kind="stable")
     count, arrived, delivery = (found[n][order] for n in ("count", "arrived_ns", "delivery_ns"))
     took, bound_ns = delivery, 0.0
-    for name, said in zip((sender, receiver), facts, strict=True):
-        if jumped := said.get("jumped_ns", 0):
-            raise clocks.NoEstimate(f"that of '{name}' jumped by {jumped / 1e6:+.4g} ms")
+    clocks.require_unset(zip((sender, receiver), facts, strict=True))
     if clock == "daemon" and len(arrived):
         took, bound_ns = discipline.between(*facts).ways_ns(arrived, delivery)
     elif clock == "estimate" and len(arrived):
