@@ -26,7 +26,16 @@ OF_THE_RUN = (
     "machine",
     "found",
 )
-OF_AN_EXECUTION = ("sequence", "execution", "rti", "adapter", "state", "message", "problems")
+OF_AN_EXECUTION = (
+    "sequence",
+    "execution",
+    "rti",
+    "adapter",
+    "state",
+    "message",
+    "problems",
+    "rti_kb",
+)
 
 
 def about(run: Path) -> dict:
