@@ -99,8 +99,10 @@ def test_no_digit_below_the_bound_is_printed(value, bound, said):
 
 
 def test_what_a_bound_leaves_of_a_cell():
-    """No more digits than where there is one clock."""
+    """No more digits than where there is one clock; where none is left no nought, which would be
+    no latency at all."""
     assert [cells.ms(12.345, bound) for bound in (None, 0.0, 0.001, 0.5, 5.0, 50.0)] == [
-        "12.3", "12.3", "12.3", "12", "10", "0",
+        "12.3", "12.3", "12.3", "12", "10", "under 63",
     ]  # fmt: skip
+    assert cells.ms(3.3, 3.15) == "under 6.5" and cells.ms(-0.2, 1) == "under 1.2"
     assert cells.ms(None, 5.0) == "-"

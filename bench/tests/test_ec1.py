@@ -130,6 +130,31 @@ def test_what_can_not_be_carried_is_not_planned(more):
         assert len(found["host"]) == 5 and found["host"][0]["rate_mbit"] == 100
 
 
+def test_a_gateway_bundles_nothing():
+    """It hands on at once what it has: no test of it says otherwise."""
+    one = wanted(adapters=["starling", "dis+starling"], topologies=["1-1"], numbers=[40],
+                 more={"bundling": [False, True]})  # fmt: skip
+    alone, through = tomllib.loads(plans.configurations(one))["sequence"]
+    assert alone["execution"][0]["test"][0]["bundling"] == [False, True]
+    assert "bundling" not in through["execution"][0]["test"][0]
+
+
+def test_where_nothing_can_be_carried_that_is_said():
+    with pytest.raises(BenchError, match="none of these adapters carries any") as told:
+        plans.configurations(wanted(adapters=["dis"], numbers=[3]))
+    assert told.value.where == "--only"
+
+
+def test_hybrids_have_two_sides_that_are_known():
+    assert planned.between("", plans.HYBRIDS, "x") == []
+    assert planned.between("tcp,dis", plans.HYBRIDS, "x") == ["tcp+dis", "dis+tcp"]
+    for text, why in (("tcp", "'tcp' is one side alone"), ("tcp,x", "'x' is not known")):
+        with pytest.raises(BenchError, match=why):
+            planned.between(text, plans.HYBRIDS, "--between")
+    with pytest.raises(BenchError, match="'sockets' is an adapter of ours"):
+        planned.names('[[rti]]\nname = "sockets"\n', "--rtis", plans.ADAPTERS)
+
+
 @pytest.mark.long
 @NEEDED
 def test_phase_two_runs_and_every_update_is_accounted_for(tmp_path):
@@ -330,8 +355,13 @@ def test_bundling_makes_updates_come_at_once_in_steps_with_rate(tmp_path):
     alone = [float(found[False, rate]["together"]) for rate in (10, 20, 60, 120)]
     assert steps == sorted(steps) and steps[0] < 1.5 and steps[2] > 2 and steps[3] > 4
     assert max(alone) < steps[2]
-    # Who waits is late: the first of a bundle by all of the time.
+    # Who waits is late: the first of a bundle by all of the time, if the publisher, which looks for
+    # callbacks, too, does not end it: but the first, and the last with which the test ends.
     assert float(found[True, 10]["p50_ms"]) > float(found[False, 10]["p50_ms"])
+    slow = found[True, 10]
+    raw = updates.path_of(out / slow["sequence"] / "all", int(slow["test"]), 1, "sub1")
+    took_ms = [ns / 1e6 for ns in parquet.read_table(raw)["latency_ns"].to_pylist()]
+    assert len(took_ms) == 20 and sum(took > 49 for took in took_ms) >= 17, took_ms
     page = (out / "report.html").read_text()
     assert "Bundling by rate" in page and "in 50 ms" in page
     assert "bundling: updates come at once, more by rate" in page

@@ -16,7 +16,7 @@ from test_updates import said_by_chronyd
 from starling_bench.errors import BenchError
 from starling_bench.flows import updates
 from starling_bench.machines import sites
-from starling_bench.studies.ec1 import STUDY
+from starling_bench.studies.ec1 import STUDY, plans
 from starling_bench.tsf import plan, planned
 
 OFFSET_NS, DRIFT = 3_000_000, 20e-6
@@ -243,8 +243,30 @@ def test_a_file_without_hosts_is_refused(tmp_path):
 def test_files_that_hosts_name_stand_beside_theirs(tmp_path):
     hosts = tmp_path / "hosts.toml"
     hosts.write_text("[[host]]\nname = 'a'\nkey = 'k'\nknown_hosts = '/etc/x'\nport = 22\n")
-    (host,) = planned.hosts_of(hosts)
+    (host,) = planned.hosts_of(hosts, ["hosts"], "")
     assert host == {"name": "a", "key": str(tmp_path / "k"), "known_hosts": "/etc/x", "port": 22}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "daemon", "clocks"),
+    [(["namespace"] * 2, "", set()), (["namespace"] * 2, "chronyc -c tracking", {"daemon"}),
+     (["namespace", "ssh"], "", {"estimate"}), (["ssh"] * 2, "chronyc -c tracking", {"daemon"})],
+)  # fmt: skip
+def test_namespaces_of_one_machine_have_one_clock(kinds, daemon, clocks):
+    hosts = [{"name": f"h{n}", "kind": kind} for n, kind in enumerate(kinds)]
+    one = planned.Wanted("/bin/true", ["sockets"], ["1-1"], [40, 41], ["local", "hosts"],
+                         hosts=hosts, daemon=daemon)  # fmt: skip
+    for text in (plans.configurations(one), plans.connectivity(one, 2)):
+        for sequence in tomllib.loads(text)["sequence"]:
+            found = {t["clock"] for t in sequence["execution"][0]["test"] if "clock" in t}
+            assert found == (clocks if ".hosts" in sequence["name"] else set())
+
+
+@NEEDED
+@pytest.mark.parametrize("option", ["--hosts", "--daemon"])
+def test_what_is_said_of_hosts_without_any_is_refused(tmp_path, option):
+    said = ec1("phase1", tmp_path / "out", "--adapters", "sockets", option, "x", code=2)
+    assert f"{option} is about hosts" in said and "add --sites hosts" in said
 
 
 def test_federates_of_tests_with_clocks_of_their_own_answer_echoes(tmp_path):

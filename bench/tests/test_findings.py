@@ -78,6 +78,9 @@ def test_equivalence_is_said_only_within_the_margin():
     assert findings.alike("alike", {}, base, 0.1).answer.startswith("can't be said: fewer")
     assert findings.compared("latency", "A", "B", near, far).answer == "A has less"
     assert findings.compared("latency", "A", "B", wide, base).answer == "no difference found"
+    wild = {1: 1e-6, 2: 1.0, 3: 1e6}
+    said = findings.compared("latency", "A", "B", wild, dict.fromkeys(wild, 1.0))
+    assert said.answer.startswith("can't be said: 3 configurations differ") and not said.numbers
 
 
 def test_the_more_is_compared_the_wider_are_the_intervals():

@@ -140,16 +140,18 @@ def wake_ups(found: list[dict]) -> list[str]:
     groups: dict[tuple, list[dict]] = {}
     for p in found:
         groups.setdefault((p["profile"], p["carrier"], p["scheduling"]), []).append(p)
-    mean = lambda of, key: float(np.mean([p[key] for p in of if p[key] is not None] or [0]))  # noqa: E731
+    of_all = lambda by, of, key: float(by([p[key] for p in of if p[key] is not None] or [0]))  # noqa: E731
     lines = [
         (profile, carrier, scheduling, str(len(of)),
-         *(f"{mean(of, key):.1f}" for key in ("wake_p50_us", "wake_sd_us")),
+         *(f"{of_all(np.mean, of, key):.1f}" for key in ("wake_p50_us", "wake_sd_us")),
          f"{max(p['wake_max_us'] or 0 for p in of):,.0f}",
-         *(ms(mean(of, key), max(p["bound_ms"] for p in of)) for key in ("p50_ms", "sd_ms")))
+         *(ms(of_all(np.median, fit, key), max(p["bound_ms"] for p in of)) if fit else "-"
+           for key in ("p50_ms", "sd_ms")))
         for (profile, carrier, scheduling), of in sorted(groups.items())
+        for fit in [[p for p in of if not p["limited"]]]
     ]  # fmt: skip
     head = ("sites", "carrier", "scheduling", "configurations", "wake-up p50 us", "sd us", "max us",
-            "latency p50 ms", "jitter ms")  # fmt: skip
+            "median of latency p50 ms", "of jitter ms")  # fmt: skip
     refused = any("not allowed" in p["scheduling"] for p in found)
     notice = ["<p class=\"note\">Real-time scheduling was asked for and is not allowed here: those "
               "configurations ran with normal scheduling.</p>"] if refused else []  # fmt: skip
@@ -157,6 +159,7 @@ def wake_ups(found: list[dict]) -> list[str]:
         "<h2>Scheduling, and the host's own wake-ups</h2>",
         "<p>Before each configuration a thread slept 50 times for a millisecond: how late it woke "
         "is the floor under every latency and jitter here (grey in figures 4 to 7 and 9). "
+        "Latency and jitter are medians over the configurations that the machine does not limit. "
         "Real-time beside normal scheduling is among the findings where both ran.</p>",
         *notice, text_table(head, lines),
     ]  # fmt: skip

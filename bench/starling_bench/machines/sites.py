@@ -8,7 +8,7 @@ from ..errors import USAGE, BenchError
 from . import tunnels
 
 LOCAL = "local"  # no sites: all on this host
-HOSTS = "hosts"  # those of a file of the user's: machines of their own, with clocks of their own
+HOSTS = "hosts"  # those of a file of the user's, most often machines with clocks of their own
 OWN = "own"  # whatever hosts a file of somebody's own has: of these no profile tells anything
 PROFILES: dict[str, dict[str, object]] = {
     LOCAL: {},
@@ -75,6 +75,13 @@ def host(profile: str, number: int, given: Sequence[dict] = ()) -> object:
     if profile == HOSTS and "name" in given[number - 1]:
         return given[number - 1]["name"]
     return "localhost" if profile == LOCAL else f"{profile}-{number}"
+
+
+def apart(profile: str, given: Sequence[dict], daemon: str) -> bool:
+    """Whether clocks of these sites are compared: those of one machine's namespaces are one, unless
+    daemons are asked."""
+    ssh = any(one.get("kind") == "ssh" for one in given)
+    return profile == HOSTS and (ssh or bool(daemon))
 
 
 def usable(profiles: list[str], program: str) -> tuple[list[str], list[str]]:

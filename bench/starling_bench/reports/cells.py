@@ -2,6 +2,7 @@
 these come to.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from html import escape
@@ -16,11 +17,18 @@ RATES = ("updates/s", "95 % interval", "MB/s", "sd", "min", "max", "by callbacks
 
 def ms(value: float | None, bound: float | None = None) -> str:
     """Three digits that count; no more than a microsecond's fraction, and none below the bound of
-    the clocks that it was read from."""
+    the clocks that it was read from: where none is left, below what it is."""
     if value is None:
         return "-"
     plain = f"{value:.4f}" if value < 0.1 else f"{value:.3f}" if value < 10 else f"{value:.1f}"
-    return min(digits_ms(value, bound), plain, key=len) if bound else plain
+    if not bound:
+        return plain
+    known = digits_ms(value, bound)
+    if float(known):
+        return min(known, plain, key=len)
+    most = abs(value) + bound
+    unit = 10.0 ** (math.floor(math.log10(most)) - 1)
+    return f"under {math.ceil(most / unit - 1e-9) * unit:.2g}"
 
 
 def whole(value: float | None) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 LITTLE = 0.2  # of a usual value: who grows less than by that does not grow
+WIDE = 100  # an interval whose ends are further apart than by this says nothing
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,8 @@ def compared(
     if found is None:
         return Finding(statement, "can't be said: fewer than three configurations in common")
     value, low, high, count = found
+    if low <= 1 <= high and high / low > WIDE:
+        return Finding(statement, f"can't be said: {count} configurations differ by too much")
     if low <= 1 <= high:
         answer = "no difference found"
     else:

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -125,8 +125,13 @@ def text_of(file: Path | None, option: str) -> str:
         raise BenchError("STL-TSF-002", what, option, "see bench/README.md", USAGE) from None
 
 
-def hosts_of(file: Path | None) -> list[dict]:
-    """The [[host]] tables of a file, whose own files stand beside it; none if none was given."""
+def hosts_of(file: Path | None, kinds: Sequence[str], daemon: str) -> list[dict]:
+    """The [[host]] tables of a file, whose own files stand beside it; none if none was given. What
+    is said of hosts is for these `kinds` of sites, if they are among them."""
+    option = "--hosts" if file else "--daemon" if daemon else ""
+    if option and sites.HOSTS not in kinds:
+        what, do = f"{option} is about hosts, and no site is one", f"add --sites {sites.HOSTS}"
+        raise BenchError("STL-TSF-004", what, option, do, USAGE)
     if file is None:
         return []
     there = tables.read(file)
@@ -142,13 +147,34 @@ def hosts_of(file: Path | None) -> list[dict]:
     ]  # fmt: skip
 
 
-def names(text: str, option: str) -> list[str]:
-    """Of the RTIs in a file of [[rti]] tables."""
+def names(text: str, option: str, taken: Container[str]) -> list[str]:
+    """Of the RTIs in a file of [[rti]] tables, which may have none of those that are `taken`."""
     try:
-        return [rti["name"] for rti in tomllib.loads(text).get("rti", [])]
+        found = [rti["name"] for rti in tomllib.loads(text).get("rti", [])]
+        if of_ours := [name for name in found if name in taken]:
+            what, do = f"'{of_ours[0]}' is an adapter of ours", "give the RTI another name"
+            raise BenchError("STL-TSF-004", what, option, do, USAGE)
+        return found
     except (tomllib.TOMLDecodeError, KeyError, TypeError) as e:
         what = f"no file of [[rti]] tables: {e}"
         raise BenchError("STL-TSF-002", what, option, "see bench/README.md", USAGE) from None
+
+
+def between(text: str, hybrids: list[str], option: str) -> list[str]:
+    """Those of these hybrids whose sides are both named; none of an empty text."""
+    if not text:
+        return []
+    sides = list(dict.fromkeys(side for hybrid in hybrids for side in hybrid.split("+")))
+    named = set(listed(text, sides, option))
+    found = [hybrid for hybrid in hybrids if set(hybrid.split("+")) <= named]
+    some(found, f"'{text}' is one side alone", option)
+    return found
+
+
+def some(found: Sequence, what: str, option: str) -> None:
+    """BenchError where of what was asked for nothing is left."""
+    if not found:
+        raise BenchError("STL-TSF-004", what, option, "ask for others, or for more", USAGE)
 
 
 def listed(text: str, known: list[str], option: str) -> list[str]:

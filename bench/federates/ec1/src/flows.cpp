@@ -245,26 +245,29 @@ void Flows::send(std::function<void()> const& between) {
     // Who is behind catches up, until the time is over; what is not sent then is not sent.
     std::uint64_t const over =
         start + static_cast<std::uint64_t>((static_cast<double>(each) + 1) * period);
-    // Who looks ends a bundle that waits for more.
-    std::uint64_t const lookNs = byRti_ ? 5 * kLookNs : kLookNs;
     std::uint64_t lookedNs = start, next = 0;
+    auto const look = [&] {
+        lookedNs = nowNs();
+        endpoint_.tick(0, 0);
+        between();
+    };
+    // Who looks ends a bundle that waits for more: where the RTI bundles that is seldom, and just
+    // before more is sent, when what was sent before has waited for as long as it would.
+    std::uint64_t const lookNs = byRti_ ? 5 * kLookNs : kLookNs;
+    std::uint64_t const latestNs = byRti_ ? 10 * lookNs : lookNs;
     while (next < total) {
         std::uint64_t now = nowNs();
         if (now > over && test_.updates == 0) break;
         bool const some = due(next) <= now;
+        if (some && byRti_ && now - lookedNs > lookNs) look();
         for (int i = 0; i < kAtOnce && next < total && due(next) <= now; ++i, ++next) {
             if (now - due(next) > static_cast<std::uint64_t>(period)) ++lateSends_;
             sendOne(next, tag_);
         }
         if (some && !byRti_) endpoint_.flush();
-        now = nowNs();
-        if (now - lookedNs > lookNs) {
-            lookedNs = now;
-            endpoint_.tick(0, 0);
-            between();
-        }
+        if (nowNs() - lookedNs > latestNs) look();
         if (next < total && due(next) > nowNs()) {
-            sleepUntil(std::min(due(next), lookedNs + lookNs + 1000000));
+            sleepUntil(std::min(due(next), lookedNs + latestNs + 1000000));
         }
     }
     endpoint_.flush();

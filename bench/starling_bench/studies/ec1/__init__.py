@@ -114,7 +114,7 @@ def _wanted(
 ) -> planned.Wanted:  # fmt: skip
     program = planned.program(program, "--ec1fed", "make ec1")
     tables = planned.text_of(rtis, "--rtis")
-    every = [*plans.ADAPTERS, *plans.HYBRIDS, *planned.names(tables, "--rtis")]
+    every = [*plans.ADAPTERS, *plans.HYBRIDS, *planned.names(tables, "--rtis", plans.ADAPTERS)]
     kinds = planned.listed(profile, list(sites.PROFILES), "--sites")
     usable, notes = sites.usable(kinds, program)
     return planned.Wanted(
@@ -122,7 +122,7 @@ def _wanted(
         planned.listed(topology, list(topologies.TOPOLOGIES), "--topology"),
         planned.numbers(only, COUNT, "--only", "configurations"), usable, seconds, seed, samples,
         rti_root.resolve() if rti_root else None, tables, notes, more,
-        planned.hosts_of(hosts), daemon,
+        planned.hosts_of(hosts, kinds, daemon), daemon,
     )  # fmt: skip
 
 
@@ -151,12 +151,11 @@ def phase1(
     between: Annotated[str, typer.Option(help="Hybrids of these, every two of them.")] = "",
 ) -> int:  # fmt: skip
     """Phase I: connectivity, one update from every site to every other."""
-    hybrids = [h for h in plans.HYBRIDS if set(h.split("+")) <= set(between.split(","))]
+    hybrids = planned.between(between, plans.HYBRIDS, "--between")
     every = ",".join([adapters, *hybrids])
     wanted = _wanted(program, every, "1-1", None, sites, 1.0, seed, 1, rti_root, rtis, {}, hosts,
                      daemon)  # fmt: skip
-    text = plans.connectivity(wanted, count)
-    return run_text(STUDY, text, out, idle_wait_s, wanted.notes)
+    return run_text(STUDY, plans.connectivity(wanted, count), out, idle_wait_s, wanted.notes)
 
 
 @app.command()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ...machines import rti, sites
 from ...machines.topologies import TOPOLOGIES, Mesh, Topology
-from ...tsf.planned import Hybrid, Wanted, sequence, table
+from ...tsf.planned import Hybrid, Wanted, sequence, some, table
 from .configurations import configuration
 
 FOM = Path(__file__).resolve().parents[3] / "foms" / "pbom.xml"
@@ -81,12 +81,12 @@ def _carriers(adapter: str, number: int) -> str:
     return _names(adapter)[0 if configuration(number).transport == "reliable" else -1]
 
 
-def _plainly(carrier: str, fields: dict) -> dict:
-    """Fields of a test: only RTIs bundle; the limit beside those that overwrite and do not neither
-    overwrites nor lags."""
+def _plainly(adapter: str, carrier: str, fields: dict) -> dict:
+    """Fields of a test: only RTIs bundle, and no gateway, which hands on at once; the limit beside
+    those that overwrite and do not neither overwrites nor lags."""
     raw = {"bundling", *(("conflate", "lag_s") if fields.get("conflate") == [False, True] else ())}
-    plain = raw if carrier in rti.RAW else {"bundling"} if carrier == "dds" else set()
-    return {key: value for key, value in fields.items() if key not in plain}
+    other = {"bundling"} if carrier == "dds" or "+" in adapter else set()
+    return {k: v for k, v in fields.items() if k not in (raw if carrier in rti.RAW else other)}
 
 
 def _able(adapter: str, number: int) -> bool:
@@ -111,9 +111,10 @@ def configurations(wanted: Wanted) -> str:
         common = {"topology": topology.name, "seconds": wanted.seconds,
                   "samples": wanted.samples, **wanted.more}  # fmt: skip
         common |= _clock(wanted, profile)
-        tests = [{"rti": carrier, "configuration": mine, **_plainly(carrier, common)}
+        tests = [{"rti": carrier, "configuration": mine, **_plainly(adapter, carrier, common)}
                  for carrier, mine in by.items()]  # fmt: skip
         parts.append(_sequence(wanted, topology, adapter, profile, tests))
+    some(parts[1:], "none of these adapters carries any of these configurations", "--only")
     return "\n".join(parts)
 
 
@@ -124,9 +125,9 @@ def _head(wanted: Wanted, count: int = 0) -> str:
 
 
 def _clock(wanted: Wanted, profile: str) -> dict[str, object]:
-    """Hosts of their own have clocks of their own."""
+    """Hosts that ssh reaches have clocks of their own."""
     by = {"clock": "daemon", "daemon": wanted.daemon} if wanted.daemon else {"clock": "estimate"}
-    return by if profile == sites.HOSTS else {}
+    return by if sites.apart(profile, wanted.hosts, wanted.daemon) else {}
 
 
 def connectivity(wanted: Wanted, count: int) -> str:
