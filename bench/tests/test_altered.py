@@ -131,6 +131,40 @@ def test_an_altered_table(tmp_path, how):
     refused(tmp_path, "this is no table of results")
 
 
+@pytest.mark.parametrize(("at", "value", "said"), [
+    ("sequence", "other", "run.json has no execution 'other/e'"),
+    ("execution", "other", "run.json has no execution 's/other'"),
+    ("test", "7", "run.json has no test 7 of 's/e'"),
+])  # fmt: skip
+def test_a_row_of_what_was_not_run(tmp_path, at, value, said):
+    """No study could say of what it is: told before any is asked, with the row's line."""
+    made(tmp_path).close()
+    path = tmp_path / "out" / STUDY.table
+    head, row = path.read_text().splitlines()
+    column = rows.COLUMNS.names.index(at)
+    wrong = ",".join(value if i == column else v for i, v in enumerate(row.split(",")))
+    path.write_text(f"{head}\n{row}\n{wrong}\n")
+    with pytest.raises(BenchError, match=said) as told:
+        Store.load(tmp_path / "out", STUDY)
+    assert (told.value.code, told.value.where) == ("STL-OUT-008", f"{path}:3")
+
+
+def test_a_torn_row_and_tests_that_are_not_there_are_told(tmp_path):
+    made(tmp_path).close()
+    path = tmp_path / "out" / STUDY.table
+    path.write_bytes(path.read_bytes()[:-9])
+    store = Store.load(tmp_path / "out", STUDY)
+    assert store.rows == [] and store.lacks() == ""
+    store.expect(1)
+    assert store.lacks() == "0 of 1 tests are there"
+    said = store.warnings()
+    assert "0 of 1 tests are there; `bmmanager resume` goes on with it." in said
+    assert any(note.startswith("1 lines of results.csv are torn") for note in said)
+    store.resume()
+    assert not any("torn" in note for note in store.warnings())
+    store.close()
+
+
 def test_lines_of_a_table_that_are_no_rows_are_told(tmp_path):
     made(tmp_path).close()
     path = tmp_path / "out" / STUDY.table

@@ -676,7 +676,7 @@ def test_damaged_updates_leave_their_test_out_which_is_measured_anew(tmp_path):
     before = rows(out)
     first, other = sorted(out.rglob("flow_*.parquet"))
     other.write_bytes(b"")
-    said = ec1("report", out)
+    said = ec1("report", out, code=1)
     assert "sample 1 is in no figure: this is no table of updates" in said and other.name in said
     assert len(json.loads((out / "summary.json").read_text())) == 1
     assert "was measured anew" in ec1("resume", out, "--idle-wait-s", "0")

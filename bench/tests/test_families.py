@@ -241,9 +241,9 @@ def test_a_comparison_of_runs_is_a_table_too(tmp_path, monkeypatch, capsys):
     stores = {}
     for name, (rows_, summaries) in runs.items():
         store = stores[tmp_path / name] = types.SimpleNamespace(
-            run={"started": "", "machine": {}, "executions": [], "notes": []},
+            run={"started": "", "machine": {}, "executions": [], "notes": [], "file": ""},
             samples=lambda rows_=rows_: rows_, summaries=lambda of=summaries: of,
-            warnings=list, recompute=dict,
+            warnings=list, recompute=dict, expect=lambda tests: None,
         )  # fmt: skip
         assert store.summaries() is summaries
     monkeypatch.setattr(telling.Store, "load", lambda directory, _: stores[directory])

@@ -127,14 +127,51 @@ def test_a_run_whose_manager_was_killed_is_resumed(run):
     assert run.processes() == {}
 
 
-def command(run, what: str, *options: str) -> str:
+def command(run, what: str, *options: str, code: int = 0) -> str:
     """A command for the run's directory; what it said."""
     done = subprocess.run(
         [*run.command(), what, run.out, *options], cwd=run.directory, env=run.environment(),
         capture_output=True, text=True, timeout=LIMIT_S,
     )  # fmt: skip
-    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+    assert done.returncode == code and "Traceback" not in done.stderr, done.stderr
     return done.stdout + done.stderr
+
+
+def test_a_table_that_was_torn_or_altered_or_of_disturbed_samples(run):
+    run.start(text(TEST.format(seconds=[0.5, 0.6]) + '\nscheduling = ["realtime", "normal"]'))
+    run.manager.communicate(timeout=LIMIT_S)
+    path = run.directory / run.out / "results.csv"
+    head, *lines = path.read_text().splitlines()
+    at = head.split(",").index("others_cpu")
+
+    def written(*rows: str) -> None:
+        path.write_text("\n".join([head, *rows, ""]))
+
+    def disturbed(line: str) -> str:
+        return ",".join("0.8" if i == at else v for i, v in enumerate(line.split(",")))
+
+    quiet = [line.rpartition(",")[0] + ",0.01" for line in lines]
+    assert at == len(head.split(",")) - 1 and len(lines) == 8
+    written(*quiet)
+    said = command(run, "report")
+    # Tests that differ in nothing else are told apart.
+    assert "scheduling" in said and "normal" in said and " ?" not in said
+    written(*map(disturbed, quiet[:2]), *quiet[2:])
+    said = command(run, "report")
+    assert said.count("% ?") == 2 and "? disturbed by other programs" in said
+    page = unescape((run.directory / run.out / "report.html").read_text())
+    assert "The machine was not fit for all: 1 of 4 tests were disturbed" in page
+    assert "Test 1 of s/e was disturbed by other programs" in page
+    assert page.count("1 of 4 tests are left out here") == 3
+    written(quiet[0], quiet[1].replace("s,", "elsewhere,", 1))
+    said = command(run, "report", code=2)
+    assert "STL-OUT-008" in said and f"{run.out}/results.csv:3" in said and "elsewhere/e" in said
+    path.write_text(f"{head}\n{quiet[0][:50]}")
+    said = command(run, "report", code=1)
+    assert "0 of 4 tests are there; `starling-bench range resume` goes on" in said
+    assert "1 lines of results.csv are torn" in said and "STL-OUT-012: not all is there" in said
+    page = unescape((run.directory / run.out / "report.html").read_text())
+    assert "0 of 4 tests are there" in page
 
 
 @pytest.mark.parametrize("what", ["samples", "facts"])
@@ -145,7 +182,8 @@ def test_a_damaged_file_leaves_its_test_out_which_is_measured_anew(run, what):
     (path,) = run.results.glob(f"{what}_test1_f2.*")
     whole, before = path.read_bytes(), run.rows()
     path.write_bytes(b"[]" if what == "facts" else whole[:100])
-    said = command(run, "report")
+    said = command(run, "report", code=1)
+    assert "not all is there: " in said and "samples are in no figure" in said
     assert "Of s/e, test 1, pair 1: sample 1 is in no figure: " in said and path.name in said
     summaries = json.loads((run.directory / run.out / "summary.json").read_text())
     assert {s["test"] for s in summaries} == ({2} if what == "facts" else {1, 2})

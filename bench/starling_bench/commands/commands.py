@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import OK
+from ..errors import OK, BenchError
 from ..fields import SCALE_MAX
 from ..kept.store import Store
 from ..study import Study
@@ -15,7 +15,7 @@ from ..tsf.durations import TESTS_MAX
 from ..tsf.sequences import schema
 from . import telling
 from .attempt import Attempt, clean, conclude
-from .console import console_for, guarded
+from .console import complain, console_for, guarded
 
 Tsf = Annotated[Path, typer.Argument(help="Test sequence file (TOML).", metavar="FILE")]
 Directory = Annotated[Path, typer.Argument(help="Directory of a run.", metavar="DIR")]
@@ -32,6 +32,7 @@ IdleWait = Annotated[
     float,
     typer.Option(
         help="Wait at most so many seconds until other programs leave the CPUs idle.",
+        min=0,
         callback=finite,
     ),
 ]
@@ -115,12 +116,17 @@ def commands(study: Study, about: str) -> typer.Typer:
         Store.require_table(directory, study)
         store = Store.load(directory, study, claim=True)
         try:
+            store.expect(sum(telling.planned(study, store.run).values()))
             store.recompute()
             store.pack()
             conclude(store, console_for())
+            lacks = store.lacks()
         finally:
             store.close()
-        return OK
+        if not lacks:
+            return OK
+        do = f"`{study.manager} resume {directory}` goes on with it"
+        return complain(BenchError("STL-OUT-012", f"not all is there: {lacks}", str(directory), do))
 
     @app.command()
     @guarded

@@ -87,7 +87,7 @@ def status(study: Study, directory: Path) -> int:
     store = Store.load(directory, study)
     samples = Counter((row["sequence"], row["execution"]) for row in store.rows)
     finished = whole = 0
-    for (sequence, execution), tests in _planned(study, store.run).items():
+    for (sequence, execution), tests in planned(study, store.run).items():
         record = store.record(sequence, execution)
         done = len(store.done(sequence, execution))
         finished, whole = finished + done, whole + tests
@@ -107,7 +107,7 @@ def status(study: Study, directory: Path) -> int:
     return OK
 
 
-def _planned(study: Study, run: dict) -> dict[tuple[str, str], int]:
+def planned(study: Study, run: dict) -> dict[tuple[str, str], int]:
     """How many tests each execution has: by the file as it was, and by the run."""
     found: dict[tuple[str, str], int] = {}
     with contextlib.suppress(BenchError, OSError):
@@ -137,6 +137,7 @@ def compare(study: Study, one: Path, other: Path, table: bool = False) -> int:
     runs, stores = {}, {}
     for directory in (one, other):
         store = stores[str(directory)] = Store.load(directory, study)
+        store.expect(sum(planned(study, store.run).values()))
         store.recompute()  # as in a report
         runs[str(directory)] = store.samples(), store.summaries()
     found = between_runs(study, runs)

@@ -2,6 +2,7 @@
 
 import csv
 import math
+from collections.abc import Collection
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -60,13 +61,14 @@ def _is(kind: type, value: object) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
-def read(path: Path, study: Study) -> list[dict | None]:
+def read(path: Path, study: Study, run: dict) -> list[dict | None]:
     """The rows of results.csv, None for a line that is none, or was there before; BenchError if
-    that is no table of this study's."""
+    that is no table of this study's, or of another run than this."""
+    tests = {(e["sequence"], e["execution"]): e["tests"].keys() for e in run["executions"]}
     table = csv.DictReader([])
     try:
         # A killed manager may leave half a line.
-        text = read_text(path).rpartition("\n")[0] if path.exists() else ""
+        text, _, torn = (read_text(path) if path.exists() else "").rpartition("\n")
         table = csv.DictReader(text.splitlines())
         names = table.fieldnames
         if names and names[0] != study.columns.names[0]:
@@ -85,7 +87,9 @@ def read(path: Path, study: Study) -> list[dict | None]:
             elif row:
                 known.add(key)
                 _check(row, study.columns)
+                _check_asked(row, tests)
             rows.append(row)
+        rows += [None] if torn.strip("\0\r ") else []
     except (csv.Error, ArithmeticError, OSError, ValueError) as e:
         why = getattr(e, "strerror", None) or e
         raise BenchError(
@@ -104,6 +108,18 @@ def _check(row: dict, columns: Columns) -> None:
             raise ValueError("it has a figure that is not finite")
         if value < 0 and not columns.signed:
             raise ValueError(f"{name} is {value}")
+
+
+def _check_asked(row: dict, tests: dict[tuple[str, str], Collection[str]]) -> None:
+    """ValueError if a row is of nothing that was run: no figure could say of what it is."""
+    if "execution" not in row:
+        return  # of a study whose rows are of no execution
+    at = row["sequence"], row["execution"]
+    if at not in tests:
+        raise ValueError(f"run.json has no execution '{'/'.join(at):.100}'")
+    # What an earlier version wrote down may lack all tests.
+    if tests[at] and str(row["test"]) not in tests[at]:
+        raise ValueError(f"run.json has no test {row['test']} of '{'/'.join(at):.100}'")
 
 
 def typed(row: dict, study: Study) -> dict | None:

@@ -50,6 +50,7 @@ class Store:
         self._told: set[tuple] = set()  # samples that were added
         self._tails: dict[int, tuple] = {}  # of each pair what is being written
         self._no_rows = 0  # lines of the table that are none, or are there twice
+        self._lacking = ""  # how many of its tests are there, where these are not all
         self._left_out: dict[tuple, list[int]] = {}  # samples of tests, and why
         self._renew_s = -math.inf  # before that time summaries are not renewed
 
@@ -102,7 +103,7 @@ class Store:
                 )  # fmt: skip
             table = directory / study.table
             lost = not table.exists()
-            rows = mastered.rows(directory, study, run) if lost else results.read(table, study)
+            rows = mastered.rows(directory, study, run) if lost else results.read(table, study, run)
             store = cls(directory, study, run, [row for row in rows if row is not None])
             store._no_rows = rows.count(None)
             store._claim = claimed
@@ -138,6 +139,7 @@ class Store:
         }
         self.rows = [r for r in self.rows if (r["sequence"], r["execution"], r["test"]) in whole]
         self._made.clear()
+        self._no_rows = 0  # they are measured anew
         self._open()
 
     def _open(self) -> None:
@@ -172,10 +174,23 @@ class Store:
         ]
         if self._no_rows:
             left_out.append(
-                f"{self._no_rows} lines of {self.study.table} are not whole, or are there twice: "
-                "they are in no figure."
+                f"{self._no_rows} lines of {self.study.table} are torn or not whole, or are there "
+                "twice: they are in no figure."
             )
+        if self._lacking:
+            left_out.append(f"{self._lacking}; `{self.study.manager} resume` goes on with it.")
         return idle.note([row["others_cpu"] for row in self.rows]) + left_out + self._builds()
+
+    def expect(self, tests: int) -> None:
+        """A run that nobody conducts has so many tests: notes which are not there."""
+        there = sum(len(self.done(e["sequence"], e["execution"])) for e in self.run["executions"])
+        self._lacking = f"{there:,} of {tests:,} tests are there" if there < tests else ""
+
+    def lacks(self) -> str:
+        """What its figures lack of what was to be measured, in words; "": nothing."""
+        samples = sum(map(len, self._left_out.values()))
+        left_out = f"{samples:,} samples are in no figure, as their raw values are not whole"
+        return "; ".join(filter(None, [self._lacking, left_out if samples else ""]))
 
     def fitness(self) -> idle.Fitness:
         """Whether the machine was fit to measure on, by what others did there."""
@@ -372,6 +387,8 @@ class Store:
             }
             more["pairs"] = setting.get("pairs") or record.get("pairs", 1)
             more["setting"] = setting
+            more["busy"] = sum(map(idle.busy, rows))
+            more["unjudged"] = self._of_rows(self._perhaps)[sequence, execution, test, pair]
             more |= summarized.way(records, str(test), summary)
             over = all(record.get("state") != "running" for record in records)
             found.append(summary | more | self.study.afterwards(self, summary, over))
