@@ -5,7 +5,7 @@ import pytest
 
 from starling_bench.captured import capture
 from starling_bench.statistics.estimates import Estimate, fit, more
-from starling_bench.studies.fomcost import analysis, figures
+from starling_bench.studies.fomcost import STUDY, analysis, figures
 from starling_bench.studies.fomcost.fields import COMBINED, MODES
 from starling_bench.values.choice import Evidence, recommend
 from starling_bench.values.own_class import side_by_side
@@ -309,6 +309,29 @@ def test_what_a_second_message_takes_is_no_cost_of_an_attribute():
         "have several transportations, cost "
     )
     assert said[0].endswith(" more of a call than a reliable one of as many bytes.")
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_of_times_disturbed_tests_say_nothing(counted):
+    """A layout's tests took ten times as long while others used the CPUs. What is counted hangs on
+    no clock."""
+    group = made(0.5, 0.01, 0.01)
+    right = analysis.penalty(group, "fixed", list(MODES))
+    wrong = [s | {"samples": 5, "busy": 3 * (s["mode"] == "RPW"), "unjudged": 0,
+                  "us": [10 * v for v in s["us"]] if (s["mode"], s["layout"]) == ("RPW", "fixed")
+                  else s["us"]} for s in group]  # fmt: skip
+    if counted:
+        wrong = [s | {"instructions": [round(100 * v) for v in s["us"]]} for s in wrong]
+    said = "\n".join(analysis.sentences(wrong))
+    told = "5 of 60 tests are left out of what is said of times, as they were disturbed"
+    assert (told in said) == (not counted)
+    both = [m for m in MODES if m != "RPW"]
+    assert (analysis.penalty(wrong, "fixed", list(MODES)) is None) == (not counted)
+    assert right and analysis.penalty(wrong, "fixed", both).value == pytest.approx(
+        analysis.penalty(group, "fixed", both).value, rel=0.2
+    )
+    of = wrong[-1] | {"busy": 3, "call_instructions": {"mean": 1.0} if counted else None}
+    assert bool(STUDY.doubt(of)) == (not counted)
 
 
 def test_another_rtis_packets_are_not_drawn_as_starlings():

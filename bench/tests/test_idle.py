@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 from starling_bench.conducting import follow
 from starling_bench.machines import idle
+from starling_bench.statistics import rates
 
 SECOND = idle.TICKS_PER_S * (os.cpu_count() or 1)
 # Uses one CPU for half a second of CPU time.
@@ -182,16 +183,30 @@ QUIET, BUSY = 0.02, 0.5
 
 
 def test_a_machine_is_fit_where_most_tests_were_left_alone():
-    fit = idle.fitness([[QUIET, QUIET, None], [BUSY, QUIET], [BUSY, BUSY, QUIET]])
+    fit = idle.fitness([[QUIET, QUIET, None], [BUSY, QUIET, QUIET], [QUIET, BUSY, QUIET]])
     assert fit == idle.Fitness(
         True,
-        "The machine was fit: others took less than 10% of the CPUs in 4 of 8 samples, up to 50% "
-        "in 3; of 1 it is not known.",
+        "The machine was fit: others took less than 10% of the CPUs in 6 of 9 samples, up to 50% "
+        "in 2; of 1 it is not known.",
     )
     assert idle.fitness([[QUIET] * 1000]).said == (
         "The machine was fit: others took less than 10% of the CPUs in 1,000 of 1,000 samples."
     )
     assert idle.fitness([]) == idle.fitness([[]]) == idle.Fitness(True, "")
+
+
+def test_a_machine_is_not_fit_where_a_test_is_out_of_all_comparisons():
+    """However many were left alone: the same rule marks a test."""
+    tests = [[QUIET] * 4, [QUIET] * 4, [BUSY, BUSY, QUIET, None]]
+    assert idle.fitness(tests) == idle.Fitness(
+        False,
+        "The machine was not fit for all: 1 of 3 tests were disturbed in half of their samples or "
+        "more: others took less than 10% of the CPUs in 9 of 12 samples, up to 50% in 2; of 1 it "
+        "is not known; end other programs and run again.",
+    )
+    for of in tests:
+        marked = rates.disturbed({"samples": len(of), "busy": sum(s == BUSY for s in of)})
+        assert bool(marked) == (of is tests[-1])
 
 
 def test_a_machine_is_not_fit_where_fewer_than_half_of_the_tests_were_left_alone():

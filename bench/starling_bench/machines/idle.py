@@ -137,6 +137,11 @@ async def wait(
     return True
 
 
+def busy(row: dict) -> bool:
+    """Other programs had a part of a sample, as far as that is known."""
+    return (row.get("others_cpu") or 0) >= BUSY
+
+
 def around(shares: list[float | None]) -> list[bool]:
     """Of samples in the order of measurement: which can't tell themselves what others did, but of
     the two beside it that can one was disturbed."""
@@ -182,9 +187,9 @@ class Fitness:
 
 
 def fitness(tests: Iterable[list[float | None]]) -> Fitness:
-    """Of samples with others' shares, by test: a machine was fit where half of the tests, or more,
-    are known to have been left alone, each in half of its samples or more; what isn't known is not
-    taken for quiet."""
+    """Of samples with others' shares, by test: a machine was fit where no test was disturbed in
+    half of its samples or more, and half of the tests, or more, are known to have been left alone,
+    each in half of its samples or more; what isn't known is not taken for quiet."""
     every = [shares for shares in tests if shares]
     if not every:
         return Fitness(True, "")
@@ -192,6 +197,10 @@ def fitness(tests: Iterable[list[float | None]]) -> Fitness:
     alone = sum(2 * n >= len(shares) for n, shares in zip(quiet, every, strict=True))
     known = [share for shares in every for share in shares if share is not None]
     busy, samples = len(known) - sum(quiet), sum(map(len, every))
+    disturbed = sum(
+        2 * sum(share is not None and share >= BUSY for share in shares) >= len(shares)
+        for shares in every
+    )
     counts = (
         f"others took less than {BUSY:.0%} of the CPUs in {sum(quiet):,} of {samples:,} samples"
     )
@@ -199,6 +208,13 @@ def fitness(tests: Iterable[list[float | None]]) -> Fitness:
         counts += f", up to {max(known):.0%} in {busy:,}"
     if unknown := samples - len(known):
         counts += f"; of {unknown:,} it is not known"
+    if disturbed and 2 * alone >= len(every):
+        what = f"{disturbed:,} of {len(every):,} tests were disturbed in half of their samples"
+        return Fitness(
+            False,
+            f"The machine was not fit for all: {what} or more: {counts}; end other programs and "
+            "run again.",
+        )
     if 2 * alone >= len(every):
         return Fitness(True, f"The machine was fit: {counts}.")
     left = f"{alone:,} of {len(every):,} tests are known to have been left alone: {counts}"

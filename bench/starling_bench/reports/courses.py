@@ -24,7 +24,7 @@ class Course:
     name: str
     flow: Flow
     raw: bool = False  # without an RTI: the limit beside one
-    grey: bool = False  # its sender did not hold its rate
+    grey: bool = False  # its sender did not hold its rate, or others disturbed it
 
 
 def figure(page: Page, title: str, caption: str, lines: list[Course], budget_ms: float) -> str:

@@ -10,10 +10,12 @@ which tests a figure, a value or a comparison is of. What was not measured is sa
 """
 
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from ..machines.rti import RAW
+from ..statistics import rates
+from ..statistics.differences import key_of
 from ..statistics.equivalence import repeated
 from ..times.oneway import Flow
 from ..variables import value
@@ -25,6 +27,16 @@ from .parts import text_table
 from .transports import misnamed
 
 _NONE = "not measured in this run"
+_DISTURBED = "left out: disturbed by other programs"
+
+
+def left_out_of(summaries: list[dict], kept: list[dict]) -> str:
+    """How many tests are not among those that are kept, as others disturbed them; "": none."""
+    every, rest = ({key_of(s) for s in of} for of in (summaries, kept))
+    if not (gone := len(every - rest)):
+        return ""
+    return (f'<p class="doubt">{gone:,} of {len(every):,} tests are left out here, as they were '
+            "disturbed by other programs.</p>")  # fmt: skip
 
 
 def placed(s: dict) -> dict:
@@ -59,11 +71,14 @@ class Source:
         self._alike, self._carrier = alike, carrier
 
     def sections(self, page: Page, summaries: list[dict]) -> list[str]:
-        """All of it."""
+        """All of it, without tests that other programs disturbed."""
+        whole, summaries = summaries, rates.alone(summaries)
+        left_out = left_out_of(whole, summaries)
         rtis = [s for s in summaries if s.get("adapter") not in RAW]
         raws = [s for s in summaries if s.get("adapter") in RAW]
         return [
             "<h2>Beside the source</h2>",
+            left_out,
             plots([f for one in self._table["figure"]
                           for f in self._figure(page, one, rtis, raws)]),
             text_table(("figure of the source", "there", "here"),
@@ -71,7 +86,8 @@ class Source:
             text_table(("flow", "there", "in budget here"), list(self._flows(rtis))),
             "<h2>One setting changed alone</h2>",
             f"<p>{_COMPARED_HOW}</p>",
-            text_table(("what", "flow", "result"), list(self._compared(summaries))),
+            left_out,
+            text_table(("what", "flow", "result"), list(self._compared(summaries, whole))),
         ]  # fmt: skip
 
     def _drawn(self, rtis: list[dict], one: dict) -> list[dict]:
@@ -117,12 +133,14 @@ class Source:
         wrong = sum(map(misnamed, of))
         return f" ({wrong} of {len(of)} are not what their name says)" if wrong else ""
 
-    def _compared(self, summaries: list[dict]) -> Iterator[tuple[str, str, str]]:
+    def _compared(
+        self, summaries: list[dict], whole: Sequence[dict] = ()
+    ) -> Iterator[tuple[str, str, str]]:
         for one in self._table["compare"]:
             found = pairs(one, summaries, self._alike)
             yield from ((one["name"], *self._answer(one, a, b)) for a, b in found)
             if not found:
-                yield one["name"], "", _NONE
+                yield one["name"], "", _DISTURBED if pairs(one, whole, self._alike) else _NONE
 
     def _answer(self, one: dict, a: list[dict], b: list[dict]) -> tuple[str, str]:
         flows = [[self._flow(s) for s in of] for of in (a, b)]
@@ -137,7 +155,7 @@ class Source:
 
 
 def pairs(
-    one: dict, summaries: list[dict], alike: tuple[str, ...]
+    one: dict, summaries: Sequence[dict], alike: tuple[str, ...]
 ) -> list[tuple[list[dict], list[dict]]]:
     """What a comparison of the table compares: tests of its first side and of its second, which
     are alike in all else. Several of one are repeats."""

@@ -16,3 +16,9 @@ def by_reliable_links(summaries: list[dict]) -> str:
     """Where best effort was none; "": nowhere."""
     where = sorted({s["sequence"] for s in summaries if misnamed(s)})
     return f"best effort of {', '.join(where)} went by reliable links" if where else ""
+
+
+def lost_reliably(summaries: list[dict]) -> str:
+    """That reliable updates were lost; "": none was."""
+    lost = sum(s["lost"] for s in summaries if s["transport"] == "reliable")
+    return f"{lost} reliable updates were lost" if lost else ""

@@ -3,7 +3,7 @@
 import math
 from dataclasses import asdict
 
-from ..machines.idle import BUSY
+from ..machines.idle import BUSY, busy
 from . import stats
 
 # A delay of a scheduler's turn, a few ms, must be a small part of a sample that is to tell a rate;
@@ -30,11 +30,6 @@ def _short(row: dict, least_s: float) -> bool:
     return None not in spans and max(spans) < least_s
 
 
-def _busy(row: dict) -> bool:
-    """Other programs had a part of it, as far as that is known."""
-    return (row.get("others_cpu") or 0) >= BUSY
-
-
 def doubt(of: dict, least_s: float = SPAN_MIN_S) -> str:
     """Why a row's or a summary's figures say little; "" if nothing speaks against it. A summary's
     do where half of its samples do: what fewer make of its mean is in the mean's interval. But
@@ -43,7 +38,12 @@ def doubt(of: dict, least_s: float = SPAN_MIN_S) -> str:
         return "of samples of which some brought nothing"
     if 2 * of["short"] >= of["samples"] if "short" in of else _short(of, least_s):
         return f"too short to tell (below {least_s * 1e3:.0f} ms a sample): take more updates"
-    if 2 * of["busy"] >= of["samples"] if "busy" in of else _busy(of):
+    return disturbed(of)
+
+
+def disturbed(of: dict) -> str:
+    """The same by what other programs did alone, whatever the figures are of."""
+    if 2 * of["busy"] >= of["samples"] if "busy" in of else busy(of):
         return f"disturbed by other programs ({BUSY:.0%} of the CPUs or more): end these"
     # What can't be known is not taken for quiet where those around were not.
     if 2 * (of.get("busy", 0) + of.get("unjudged", 0)) >= of.get("samples", math.inf):
@@ -54,6 +54,18 @@ def doubt(of: dict, least_s: float = SPAN_MIN_S) -> str:
     return ""
 
 
+def alone(summaries: list[dict], wanted: bool = True) -> list[dict]:
+    """Those that other programs left alone, or, where none other is `wanted`, all."""
+    return [s for s in summaries if not (wanted and disturbed(s))]
+
+
+def left_out(summaries: list[dict]) -> list[str]:
+    """How many of these others did not, in words."""
+    gone = len(summaries) - len(alone(summaries))
+    said = f"{gone:,} of {len(summaries):,} tests are left out of what is said of times, as they"
+    return [f"{said} were disturbed by other programs"] if gone else []
+
+
 def summary(rows: list[dict], one_way: bool) -> dict:
     """Over the samples of one test and pair; round trips' rates are as they were counted."""
     least_s = SPAN_MIN_S if one_way else TRIPS_MIN_S
@@ -62,7 +74,7 @@ def summary(rows: list[dict], one_way: bool) -> dict:
     rounds = [row.get("round") for row in rows]
     return {
         "short": sum(_short(row, least_s) for row in rows),
-        "busy": sum(map(_busy, rows)),
+        "busy": sum(map(busy, rows)),
         "nothing": sum(not row["rate_hz"] for row in rows),
         "rate_hz": asdict(stats.spread(hz, rounds)),
         "callbacks_hz": stats.spread([row["rate_hz"] for row in rows]).mean,

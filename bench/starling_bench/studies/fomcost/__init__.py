@@ -8,12 +8,13 @@ from rich.console import Console
 
 from ...captured import capture
 from ...commands.attempt import Attempt
-from ...commands.commands import IdleWait, Rtis, commands, finite
+from ...commands.commands import IdleWait, Rtis, Scale, commands, finite
 from ...commands.console import guarded
 from ...errors import USAGE, BenchError
 from ...fields import Faults, Loc
 from ...kept.store import Store
-from ...reports.transports import by_reliable_links
+from ...reports.transports import by_reliable_links, lost_reliably
+from ...statistics import differences, rates
 from ...study import Study
 from ...tsf.sequences import Sequence, Spec
 from . import fields, plans, rows
@@ -30,7 +31,7 @@ class FomCost(Study):
     length = "repetitions"
     columns, asked = rows.COLUMNS, rows.SETTING
     variables = rows.VARIABLES
-    questions = rows.QUESTIONS
+    questions = (differences.RTIS,)
     shares = "the receiver counts what has come in memory that it shares with the sender"
     seconds = staticmethod(fields.seconds)
     row = staticmethod(rows.row)
@@ -56,8 +57,8 @@ class FomCost(Study):
     def value(self, row: dict) -> float | None:
         return row["call_instructions"] or row["call_p50_us"]
 
-    def more_is_faster(self, s: dict) -> bool:
-        return False
+    def doubt(self, of: dict) -> str:
+        return "" if of["call_instructions"] else rates.disturbed(of)
 
     def summarize(self, store: Store, of: list[dict], setting: dict) -> dict:
         return rows.summarize(of)
@@ -78,9 +79,7 @@ class FomCost(Study):
         figures.write(store, summaries)
 
     def shortfall(self, summaries: list[dict]) -> str:
-        lost = sum(s["lost"] for s in summaries if s["transport"] == "reliable")
-        said = [f"{lost} reliable updates were lost"] if lost else []
-        return "; ".join(filter(None, [*said, by_reliable_links(summaries)]))
+        return "; ".join(filter(None, [lost_reliably(summaries), by_reliable_links(summaries)]))
 
 
 STUDY = FomCost()
@@ -96,7 +95,7 @@ def whole(
     out: Annotated[Path | None, typer.Option(help="Directory for results, new.")] = None,
     rtis: Rtis = None,
     helpers: Annotated[bool, typer.Option(help="All have the standard's encoding helpers.")] = True,
-    scale: Annotated[float, typer.Option(min=0.001, help="So many times as many updates.")] = 1.0,
+    scale: Scale = 1.0,
     idle_wait_s: IdleWait = 60,
     fom: Annotated[list[Path], typer.Option(help="Modules of a FOM of your own.")] = [],  # noqa: B006
     class_name: Annotated[str, typer.Option("--class", help="Its class to measure.")] = "",

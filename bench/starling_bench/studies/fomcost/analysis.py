@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ...captured.capture import by_way, seen_alike
+from ...statistics import rates
 from ...statistics.estimates import Estimate, Fit, fit, more
 from ...values.choice import Evidence, recommend
 from ...values.own_class import side_by_side
@@ -46,7 +47,7 @@ def costs(group: list[dict]) -> tuple[list[dict], Fit] | None:
     own = series(group, "own")
     if any(s["messages"] > 1 for s in own):
         return None
-    tests = own or series(group, "attributes")
+    tests = rates.alone(own or series(group, "attributes"), key == "us")
     levels = [] if own else [s["layout"] for s in tests]
     steps = [(s["fields"] - 1, s[size] - 28) for s in tests]
     found = fit(steps, [values(s, key) for s in tests], levels)
@@ -55,11 +56,11 @@ def costs(group: list[dict]) -> tuple[list[dict], Fit] | None:
 
 def penalty(group: list[dict], layout: str, modes: list[str]) -> Estimate | None:
     """What the attributes of these modes cost more, in percent, than one of a layout."""
-    at = {(s["layout"], s["mode"]): s for s in series(group, "modes")}
+    key = measured(group)
+    at = {(s["layout"], s["mode"]): s for s in rates.alone(series(group, "modes"), key == "us")}
     both = [(at.get(("multiple", m)), at.get((layout, m))) for m in modes]
     if not all(one and other for one, other in both):
         return None
-    key = measured(group)
     return more(*([values(s, key) for s in side] for side in zip(*both, strict=True)))
 
 
@@ -95,7 +96,8 @@ def sentences(summaries: list[dict]) -> list[str]:
             said += own if series(group, "own") else share
         layouts, several = evidence(group, seen_alike(summaries, group))
         said += recommend(layouts, several) if layouts else []
-        said += side_by_side(series(group, "own"), measured(group))
+        said += side_by_side(rates.alone(series(group, "own"), unit == " us"), unit.strip())
+        said += rates.left_out(group) if unit == " us" else []
         title = f"{sequence}, {kind}, {transport.replace('_', ' ')}: "
         out += [f"{title}{text}." for text in said]
     return out

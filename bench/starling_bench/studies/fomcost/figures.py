@@ -146,8 +146,8 @@ def _every(store: Store, summaries: list[dict]) -> list[str]:
     for s in summaries:
         hidden = ("ns", "us") if s["instructions"] else ()
         shown = [None if n.endswith(hidden) else s[n] for n in _TEXTS["columns"]]
-        cells.append([*("-" if v is None else f"{v['mean']:,.4g}" for v in shown),
+        mark = " ?" * bool(store.study.doubt(s))  # disturbed by other programs
+        cells.append([*("-" if v is None else f"{v['mean']:,.4g}{mark}" for v in shown),
                       *(f"{s[n]:,}" for n in counts)])  # fmt: skip
     head = [*_TEXTS["columns"].values(), *counts]
-    table = parts.with_setup(store.study.variables, summaries, head, cells)
-    return ["<h2>Every test</h2>", table]
+    return ["<h2>Every test</h2>", parts.with_setup(store.study.variables, summaries, head, cells)]

@@ -46,7 +46,6 @@ VARIABLES = Variables(
     differences.WHERE,
     label,
 )
-QUESTIONS = (differences.RTIS,)
 
 
 def row(store: Store, sequence: str, execution: str, event: dict) -> dict:

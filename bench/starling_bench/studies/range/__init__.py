@@ -7,6 +7,7 @@ from ...commands.commands import commands
 from ...kept.store import Store
 from ...reports import terminal, transports
 from ...reports.cells import ms
+from ...statistics import rates
 from ...statistics.stats import percent
 from ...study import Study
 from ...times import clocks, discipline, samples
@@ -47,10 +48,7 @@ class Range(Study):
         return row["mean_ms"]
 
     def doubt(self, of: dict) -> str:
-        return clocks.doubt(of["clock"], of["bound_ms"], of["mean_ms"])
-
-    def more_is_faster(self, s: dict) -> bool:
-        return False
+        return rates.disturbed(of) or clocks.doubt(of["clock"], of["bound_ms"], of["mean_ms"])
 
     def summarize(self, store: Store, of: list[dict], setting: dict) -> dict:
         return rows.summarize(of, store, setting)
@@ -60,16 +58,19 @@ class Range(Study):
         return f"{row['sender']} → {row['receiver']} ({label}): {share} in budget"
 
     def show(self, console: Console, summaries: list[dict]) -> None:
-        head = ("test", "pair", "flow", "budget", "in budget", "min", "p50", "p99", "max", "sent",
-                "lost")  # fmt: skip
+        head = ("test", "pair", "flow", "scheduling", "budget", "in budget", "min", "p50", "p99",
+                "max", "sent", "lost")  # fmt: skip
         lines = [
             (f"{s['sequence']}/{s['execution']} {s['test']}", f"{s['sender']} → {s['receiver']}",
-             rows.label(s), f"{s['budget_ms']:g}", percent(s["in_budget"]),
+             rows.label(s), s["scheduling"], f"{s['budget_ms']:g}",
+             percent(s["in_budget"]) + " ?" * bool(rates.disturbed(s)),
              *(ms(s[k], s["bound_ms"]) for k in ("min_ms", "p50_ms", "p99_ms", "max_ms")),
              f"{s['sent']:,}", f"{s['lost']:,}")
             for s in summaries
         ]  # fmt: skip
-        console.print(terminal.table("Delivery times in ms", head, 3, lines))
+        console.print(terminal.table("Delivery times in ms", head, 4, lines))
+        for why in dict.fromkeys(filter(None, map(rates.disturbed, summaries))):
+            console.print(f"? {why}; in no comparison", highlight=False)
 
     def report(self, store: Store, summaries: list[dict]) -> None:
         from . import figures  # the libraries for figures take a second to load

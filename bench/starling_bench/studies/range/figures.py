@@ -12,6 +12,7 @@ from ...machines import rti
 from ...reports import courses, named, parts, report, timers, transports
 from ...reports.cells import lost, ms
 from ...reports.drawing import Page, plots
+from ...statistics import rates
 from ...statistics.differences import on
 from ...statistics.stats import percent
 from ...times import phases, samples
@@ -42,7 +43,9 @@ def write(store: Store, summaries: list[dict]) -> None:
         if (more := len(groups) - _FIGURES_MAX) > 0:
             body += [f"<p>{more} further kinds of flows are not drawn; the table has them.</p>"]
         lines = [(f"{on(s)}: {label(s)}", s) for s in known]
-        body += [*courses.by_number(page, "federates", lines), *_periods(store, known)]
+        alone = rates.alone(known)
+        body += courses.by_number(page, "federates", lines)
+        body += [*(_periods(store, alone) if alone else []), named.left_out_of(known, alone)]
     source = named.Source(
         _TABLES,
         lambda s: rows.flow(store, s, s["setting"]),
@@ -85,6 +88,9 @@ def _notices(store: Store, summaries: list[dict]) -> list[str]:
                 f"'{s['sender']}' did not hold its rate in test {s['test']} of {s['sequence']}/"
                 f"{s['execution']}: {s['sent']:,} of {s['planned']:,} updates; its figures are grey"
             ] = None
+        if why := rates.disturbed(s):
+            told[f"Test {s['test']} of {s['sequence']}/{s['execution']} was {why}; its figures are "
+                 "grey (?), and in no comparison."] = None  # fmt: skip
         if s["unlike"]:
             told[f"{on(s)}: {label(s)}."] = None
         if s["clock"].startswith("not known"):
@@ -99,6 +105,11 @@ def _facts(store: Store, s: dict, name: str) -> dict:
     return samples.facts(rows.directory(store, s), s["test"], name)
 
 
+def _grey(s: dict) -> bool:
+    """Its figures are its sender's who did not hold its rate, or other programs'."""
+    return s["held"] == "no" or bool(rates.disturbed(s))
+
+
 def _table(summaries: list[dict]) -> str:
     head = ["budget", "in budget", "sent", "lost", "doubled", "min", "mean", "p50", "p90", "p99",
             "p99.9", "max", "ping", "LRC", "± clock"]  # fmt: skip
@@ -110,8 +121,10 @@ def _table(summaries: list[dict]) -> str:
         bound = "one clock" if not s["bound_ms"] else f"{s['bound_ms']:.2g}"
         cells = [f"{s['budget_ms']:g}", share, f"{s['sent']:,}", lost(s), f"{s['doubled']:,}",
                  *times, bound]  # fmt: skip
+        doubted = f'<span class="doubt" title="{escape(rates.disturbed(s))}">{{}} ?</span>'
+        cells[1] = doubted.format(percent(s["in_budget"])) if rates.disturbed(s) else cells[1]
         grey = '<span style="opacity:.6">{}</span>'
-        lines.append([grey.format(c) for c in cells] if s["held"] == "no" else cells)
+        lines.append([grey.format(c) for c in cells] if _grey(s) else cells)
     return parts.with_setup(rows.VARIABLES, summaries, head, lines)
 
 
@@ -120,7 +133,7 @@ def _course(page: Page, store: Store, group: list[dict]) -> str:
     between = lambda s: f"{s['sender']} → {s['receiver']}{rows.unlike(s)}"  # noqa: E731
     lines = [
         courses.Course(f"{on(s)}, {s['execution']}: {between(s)}",
-               rows.flow(store, s, s["setting"]), s.get("adapter") in rti.RAW, s["held"] == "no")
+               rows.flow(store, s, s["setting"]), s.get("adapter") in rti.RAW, _grey(s))
         for s in group
     ]  # fmt: skip
     first = group[0]

@@ -55,9 +55,6 @@ class Rtibm(Study):
     def summarize(self, store: Store, of: list[dict], setting: dict) -> dict:
         return rows.summarize(of, store.round_trips(of[0]), setting.get("mode_tolerance_ms", 0.005))
 
-    def afterwards(self, store: Store, summary: dict, over: bool) -> dict:
-        return {"unjudged": store.perhaps_disturbed(summary)}
-
     def report(self, store: Store, summaries: list[dict]) -> None:
         from . import figures  # the libraries for figures take a second to load
 
