@@ -57,6 +57,7 @@ class Study:
     length: ClassVar[str]  # the field by which it takes longer
     # The samples of a sequence's rounds count together: a test is one, however often it ran.
     pools_rounds: ClassVar[bool] = False
+    one_sample: ClassVar[bool] = False  # a test has no more: several values of it are rounds
     names: ClassVar[dict[str, str]] = {}  # of a test's fields in rows, where they have others
     # What a sample says again of its test, in a row's words: it must be what was asked.
     asked: ClassVar[tuple[str, ...]] = ()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import ranges
 from campaign import campaign
 from runs import text
 from test_rounds import sample
@@ -178,6 +179,21 @@ def test_check_cautions_where_comparisons_can_show_nothing(tmp_path, samples, ro
     command = [sys.executable, "-m", "starling_bench", STUDY.name, "check", str(path)]
     done = subprocess.run(command, text=True, capture_output=True)
     assert f"caution: {what}" in done.stdout
+
+
+def test_where_a_test_has_one_sample_check_asks_for_rounds(tmp_path):
+    """More samples would be refused. And it counts as the run does: each pair's."""
+    path = tmp_path / "t.tsf.toml"
+    rtis = "".join(f'[[rti]]\nname = "{n}"\nadapter = "tcp"\n' for n in ("a", "b"))
+    written = ranges.text("hz = [10.0, 20.0]", 3).replace('[sequence.rti]\nadapter = "tcp"\n', "")
+    for rounds, few in ((1, True), (5, False)):
+        more = f'rti = ["a", "b"]\nrounds = {rounds}\n[[sequence.federate]]'
+        path.write_text(rtis + written.replace("[[sequence.federate]]", more, 1))
+        command = [sys.executable, "-m", "starling_bench", "range", "check", str(path)]
+        done = subprocess.run(command, text=True, capture_output=True)
+        said = "caution: too few rounds (1) for 2 comparisons" in done.stdout
+        assert said == few == ("  do: take 5 rounds or more" in done.stdout), done.stdout
+        assert done.stdout.count(": 2 tests, 4 samples, about ") == 2 * rounds
 
 
 EXPERIMENTS = Path(__file__).parents[1] / "experiments"

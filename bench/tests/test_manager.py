@@ -231,7 +231,7 @@ def test_a_killed_managers_round_trips_are_a_table_with_its_report(tmp_path):
     assert saved(tmp_path) == ["rtt_test1_pair1.raw"]
     manager.kill()
     manager.communicate(timeout=LIMIT_S)
-    assert report(tmp_path) == (0, "")
+    assert report(tmp_path)[0] == 1  # of a test that was not there yet
     assert saved(tmp_path) == ["rtt_test1_pair1.parquet"]
 
 
@@ -672,7 +672,7 @@ def test_one_manager_at_a_time_conducts_a_directory(tmp_path):
     copy = tmp_path / "elsewhere" / "out"
     shutil.copytree(out, copy)
     assert status(copy.parent)[1].startswith("1 of 2 tests are done; no manager conducts it")
-    assert report(copy.parent) == (0, "") and (copy / "report.html").exists()
+    assert report(copy.parent)[0] == 1 and (copy / "report.html").exists()
     # The lock dies with its process.
     first.kill()
     first.communicate(timeout=LIMIT_S)

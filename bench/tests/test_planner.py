@@ -1,14 +1,16 @@
 """What a planner says of outcomes: fits or not, by how much, and what would help."""
 
+import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from starling_bench.by_hand import planner
 from starling_bench.by_hand.planner import Outcome, advice, fits, needed, sentence
 from starling_bench.errors import BenchError
-from starling_bench.studies.range import app
+from starling_bench.studies.range import app, rows
 from starling_bench.tsf import plan
 
 FITS = Outcome("usual", "2 KB at 60 Hz", 16.7, 0.9999, 3.2, True, 10_000)
@@ -38,18 +40,52 @@ def test_few_messages_do_not_tell_that_it_fits(sent, share, enough):
     assert enough or f"{needed(share):,} that are all in budget can (--seconds)" in said
     assert "does not fit" not in said
     assert advice([all_in, replace(all_in, setting="other")], "usual", share) == [
-        "other: 0 ms more to spare in the tightest flow"
+        "other: so few messages (0) tell no difference (--seconds)"
     ]
+
+
+def timed(o: Outcome, middle: float, seed: int, spread: float = 0.2) -> Outcome:
+    """With times of all that were sent around one."""
+    ms = np.random.default_rng(seed).normal(middle, spread, o.sent)
+    return replace(o, ms=ms, high_ms=float(np.quantile(ms, 0.99)))
+
+
+@pytest.mark.parametrize(("sent", "told"), [(60, False), (999, False), (1000, True)])
+def test_no_percentile_is_told_of_fewer_messages_than_it_needs(sent, told):
+    of = sentence(replace(FITS, sent=sent, in_budget=1.0), 0.99)
+    assert ("99.000% take at most" in of) == told
+    assert told or f"{-(-99 * sent // 100)} of {sent} take at most 3.2 ms" in of
+
+
+def test_settings_that_chance_alone_parts_are_not_distinguishable():
+    """Of 40 such pairs the interval of 95 % misses 0 in few, and it says the direction of what is
+    there."""
+    wrong = 0
+    for seed in range(40):
+        one, other = timed(FITS, 3, seed), replace(timed(FITS, 3, 99 + seed), setting="other")
+        (said,) = advice([one, other], "usual", 0.99)
+        wrong += "not distinguishable in the tightest flow" not in said
+    assert wrong <= 8
+    slow = replace(timed(FITS, 4, 7), setting="other")
+    (said,) = advice([timed(FITS, 3, 8), slow], "usual", 0.99)
+    assert re.fullmatch(r"other: (0\.9|1\.0|1)\d* ms less to spare in the tightest flow "
+                        r"\(95 % interval -1\.\d+ to -0\.[89]\d*\)", said), said  # fmt: skip
+    few = [replace(timed(replace(FITS, sent=100), m, 5), setting=name)
+           for m, name in ((3, "usual"), (2, "other"))]  # fmt: skip
+    (said,) = advice(few, "usual", 0.99)
+    assert "ms more to spare in the median of the tightest flow" in said
 
 
 def test_what_is_read_from_unlike_clocks_has_no_digit_below_their_bound():
     wide = replace(OVER, bound_ms=2.0)
     assert "take at most 130 ms, 30 ms too much" in sentence(wide, 0.999)
     assert "take at most 100 ms, 0 ms too much" in sentence(replace(OVER, bound_ms=50.0), 0.999)
-    better = replace(wide, setting="other", high_ms=126.9)
-    assert advice([wide, better], "usual", 0.999) == [
-        "other: 0 ms more to spare in the tightest flow"
+    better = replace(timed(wide, 126.9, 1), setting="other")
+    assert advice([timed(wide, 130, 2), better], "usual", 0.999) == [
+        "other: not distinguishable in the median of the tightest flow (-10 to +10 ms to spare)"
     ]
+    assert advice([timed(wide, 130, 2), replace(timed(wide, 110, 1), setting="other")], "usual",
+                  0.999)[0].startswith("other: 20 ms more to spare")  # fmt: skip
 
 
 def test_a_usual_setting_that_failed_is_no_measure():
@@ -69,9 +105,9 @@ def test_who_cannot_send_does_not_fit():
 def test_the_setting_that_helps_is_named_first():
     better = Outcome("unbundled", "50 KB at 10 Hz", 100.0, 1.0, 60.0, True, 5000)
     worse = Outcome("100 turns", "50 KB at 10 Hz", 100.0, 0.5, 150.0, True, 5000)
-    assert advice([OVER, worse, better], "usual", 0.999) == [
-        "unbundled: then all fits", "100 turns: 20 ms less to spare in the tightest flow",
-    ]  # fmt: skip
+    first, second = advice([timed(OVER, 130, 1), timed(worse, 150, 2), better], "usual", 0.99)
+    assert first == "unbundled: then all fits"
+    assert second.startswith("100 turns: 20 ms less to spare in the tightest flow (95 % interval")
 
 
 HOST = '[[host]]\nname = "{name}"\n{kind}\n'
@@ -96,3 +132,23 @@ def test_clocks_of_hosts_are_compared_where_they_are_several(monkeypatch, tmp_pa
     assert planned, done.output
     tests = [test for s in planned for e in s.execution for test in e.tests()]
     assert len(tests) >= 5 and {test.clock for test in tests} == {clock}
+
+
+@pytest.mark.parametrize(("send", "said"), [
+    ("2MB@100", "'2MB@100' is no flow of 16 to 16,777,216 bytes and up to 10,000 Hz"),
+    ("1B@100", "'1B@100' is no flow of 16 to"), ("2KB@0", "'2KB@0' is no flow"),
+    ("2KB@600", "600 updates a second; 499.2 are possible"),
+])  # fmt: skip
+def test_what_a_flow_is_is_told_with_its_units(send, said):
+    done = CliRunner().invoke(app, ["plan", "--send", send, "--receive", "10KB@10"])
+    assert done.exit_code == 2 and said in done.output
+    assert "SIZE@HZ, such as 2KB@60 or 64B@0.5, the size in B or KB (1024 B)" in done.output
+
+
+def test_a_flow_is_named_by_its_other_end_where_there_are_several():
+    of = {"bytes": 2048, "hz": 60.0, "transport": "reliable", "sender": "f1", "receiver": "f3",
+          "sent": 100, "mean_ms": None, "scheduling": "realtime", "budget_ms": 16.7, "held": "yes",
+          "in_budget": None, "bound_ms": None}  # fmt: skip
+    words = lambda **more: rows._outcome(None, of | more, "", 0.99).flow  # noqa: E731
+    assert words(federates=3).endswith("sent to f3") and words(federates=2).endswith(" sent")
+    assert words(federates=3, sender="f2", receiver="f1").endswith("received from f2")

@@ -10,10 +10,11 @@ import json
 import math
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from ..commands.attempt import Attempt
@@ -22,8 +23,9 @@ from ..commands.console import guarded
 from ..errors import USAGE, BenchError
 from ..kept.store import Store
 from ..statistics import stats
+from ..statistics.equivalence import BATCHES
 from ..study import Study
-from ..times.clocks import digits_ms
+from ..times.clocks import digits_ms, outwards_ms
 from ..tsf import tables
 
 
@@ -39,6 +41,7 @@ class Outcome:
     held: bool  # its sender held its rate
     sent: int
     bound_ms: float = 0.0  # by how much the clocks may be wrong
+    ms: np.ndarray = field(default_factory=lambda: np.empty(0))  # its times, in order of sending
 
 
 @dataclass(frozen=True)
@@ -47,10 +50,11 @@ class Planning:
     of its sequence, and whether it can be had on an adapter."""
 
     settings: dict[str, tuple[dict, dict]]
-    test: Callable[[list[str]], dict]  # the fields of a test of these flows; ValueError
+    test: Callable[[list[str]], dict]  # the fields of a test of these flows; ValueError: what, do
     outcome: Callable[[Store, dict, str, float], Outcome]  # of a summary, a setting and a share
     fits_adapter: Callable[[str, str, dict], bool]  # setting, adapter, test
     apart: dict  # fields of a test between machines of their own
+    flow: str  # how a flow is written
 
 
 def command(study: Study, app: typer.Typer, planning: Planning) -> None:
@@ -59,9 +63,10 @@ def command(study: Study, app: typer.Typer, planning: Planning) -> None:
     @app.command("plan")
     @guarded
     def plan(
-        send: Annotated[str, typer.Option(help="What the application sends: 2KB@60.")],
+        send: Annotated[str, typer.Option(help=f"What the application sends: {planning.flow}.")],
         receive: Annotated[
-            list[str], typer.Option(help="What it receives; once for each federate.")
+            list[str],
+            typer.Option(help="What it receives, likewise; once for each federate: f2, f3 ..."),
         ],
         program: Annotated[str, typer.Option(f"--{study.program}")] = study.program,
         adapter: Annotated[str, typer.Option(help="starling, generic, tcp ...")] = "starling",
@@ -80,7 +85,7 @@ def command(study: Study, app: typer.Typer, planning: Planning) -> None:
         try:
             fields = planning.test([send, *receive])
         except ValueError as e:
-            raise BenchError("STL-PLN-001", str(e), "", "correct it", USAGE) from None
+            raise BenchError("STL-PLN-001", e.args[0], "", e.args[1], USAGE) from None
         if bool(from_ or to) != bool(hosts) or bool(from_) != bool(to):
             what = "--from, --to and --hosts go together"
             raise BenchError("STL-PLN-002", what, "", "give all of them, or none", USAGE)
@@ -179,6 +184,16 @@ def needed(share: float) -> int:
     return math.ceil(math.log(1 - _SURE) / math.log(share)) if share > 0 else 1
 
 
+def known(o: Outcome, share: float) -> bool:
+    """Of so many messages such a percentile is told."""
+    return o.sent * (1 - share) >= 10 * (1 - 1e-9)
+
+
+def rank(sent: int, share: float) -> int:
+    """So many messages are that share."""
+    return max(1, math.ceil(round(share * sent, 9)))
+
+
 def sentence(o: Outcome, share: float) -> str:
     """Whether it fits, and by how much."""
     if not o.held:
@@ -188,7 +203,9 @@ def sentence(o: Outcome, share: float) -> str:
     rest = o.budget_ms - o.high_ms
     left = f"{_ms(abs(rest), o)} ms {'to spare' if rest >= 0 else 'too much'}"
     found = f"{stats.percent(o.in_budget, 3)} of {o.sent:,} messages within {o.budget_ms:.4g} ms"
-    times = f"(wanted {share:.3%}); {share:.3%} take at most {_ms(o.high_ms, o)} ms, {left}"
+    # Of so few messages what so many took is no percentile.
+    most = f"{share:.3%}" if known(o, share) else f"{rank(o.sent, share):,} of {o.sent:,}"
+    times = f"(wanted {share:.3%}); {most} take at most {_ms(o.high_ms, o)} ms, {left}"
     if fits(o, share) or fails(o, share):
         return f"{o.flow}: {'fits' if fits(o, share) else 'does not fit'}, {found} {times}"
     few = f"so few can't tell: {needed(share):,} that are all in budget can (--seconds)"
@@ -197,6 +214,66 @@ def sentence(o: Outcome, share: float) -> str:
 
 def _ms(value: float, o: Outcome) -> str:
     return digits_ms(value, o.bound_ms) if o.bound_ms else f"{value:.3g}"
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How much more a setting leaves to spare in its tightest flow than another one, in ms, with
+    its 95 % interval, which holds what clocks may be wrong by; a percentile, or else the median."""
+
+    value: float
+    low: float
+    high: float
+    median: bool
+    bound_ms: float
+
+    def words(self) -> str:
+        of = "the median of the tightest flow" if self.median else "the tightest flow"
+        low, high = f"{self.low:+.3g}", f"{self.high:+.3g}"
+        if self.bound_ms:
+            low, high = outwards_ms(self.low, self.high, self.bound_ms)
+        if self.low <= 0 <= self.high:
+            return f"not distinguishable in {of} ({low} to {high} ms to spare)"
+        least = f"{abs(self.value):.3g}"
+        if self.bound_ms:
+            least = digits_ms(abs(self.value), self.bound_ms)
+        way = "more" if self.value > 0 else "less"
+        return f"{least} ms {way} to spare in {of} (95 % interval {low} to {high})"
+
+
+_DRAWS, _VALUES = 1000, 20_000_000
+
+
+def gain(of: list[Outcome], usual: list[Outcome], share: float) -> Gain | None:
+    """Between two settings: by what so many parts of each flow, drawn again and again, would have
+    told, as neighbours depend on each other. None: too little came for that."""
+    every = [*of, *usual]
+    if not (of and usual) or any(len(o.ms) < BATCHES or o.high_ms is None for o in every):
+        return None
+    median = not all(known(o, share) for o in every)
+    q = 0.5 if median else share
+    draws = max(100, min(_DRAWS, _VALUES // max(len(o.ms) for o in every)))
+    rng = np.random.default_rng(1)
+    spare = [[_left(o, o.ms, q) for o in side] for side in (of, usual)]
+    drawn = [np.min([_drawn(o, q, draws, rng) for o in side], axis=0) for side in (of, usual)]
+    bound = sum(max(o.bound_ms for o in side) for side in (of, usual))
+    low, high = np.percentile(drawn[0] - drawn[1], [2.5, 97.5])
+    value = min(spare[0]) - min(spare[1])
+    return Gain(value, float(low) - bound, float(high) + bound, median, bound)
+
+
+def _left(o: Outcome, ms: np.ndarray, share: float) -> float:
+    """What is left of the budget behind that share of what came."""
+    at = rank(len(ms), share) - 1
+    return o.budget_ms - float(np.partition(ms, at)[at])
+
+
+def _drawn(o: Outcome, share: float, draws: int, rng: np.random.Generator) -> np.ndarray:
+    parts = np.array_split(o.ms, BATCHES)
+    return np.array([
+        _left(o, np.concatenate([parts[n] for n in rng.integers(BATCHES, size=BATCHES)]), share)
+        for _ in range(draws)
+    ])  # fmt: skip
 
 
 def advice(outcomes: list[Outcome], usual: str, share: float) -> list[str]:
@@ -215,15 +292,14 @@ def advice(outcomes: list[Outcome], usual: str, share: float) -> list[str]:
         if name == usual:
             continue
         all_fit = all(fits(o, share) for o in of)
-        # What was not measured is nobody's measure.
-        gain = worst.get(usual, math.inf) - worst[name]
+        told = all(math.isfinite(worst.get(one, math.inf)) for one in (name, usual))
         if all_fit and not all(fits(o, share) for o in by.get(usual, ())):
             lines.append(f"{name}: then all fits")
-        elif gain == gain and abs(gain) != float("inf"):
-            words = "more" if gain >= 0 else "less"
-            least = _ms(abs(gain), max(of, key=lambda o: o.bound_ms))
-            lines.append(f"{name}: {least} ms {words} to spare in the tightest flow")
-        else:
+        elif told:
+            found = gain(of, by[usual], share)
+            few = f"so few messages ({min(len(o.ms) for o in of):,}) tell no difference (--seconds)"
+            lines.append(f"{name}: {found.words() if found else few}")
+        else:  # what was not measured is nobody's measure
             none = any(fails(o, share) for o in of)
             lines.append(
                 f"{name}: {'fits' if all_fit else 'does not fit' if none else 'not known'}"

@@ -33,7 +33,8 @@ def check(
     for sequence in found.sequence:
         for execution in sequence.execution:
             tests = execution.tests()
-            samples = sum(t.samples for t in tests)
+            # As a run counts them.
+            samples = sum(t.samples * (t.pairs or len(sequence.pair)) for t in tests)
             took = durations.whole(study, execution)
             every, whole = every + len(tests), whole + took
             title = f"{sequence.name}/{execution.name}"

@@ -18,7 +18,7 @@ def by_reliable_links(summaries: list[dict]) -> str:
     return f"best effort of {', '.join(where)} went by reliable links" if where else ""
 
 
-def lost_reliably(summaries: list[dict]) -> str:
-    """That reliable updates were lost; "": none was."""
+def lost_reliably(summaries: list[dict], what: str = "updates") -> str:
+    """That reliable ones were lost; "": none was."""
     lost = sum(s["lost"] for s in summaries if s["transport"] == "reliable")
-    return f"{lost} reliable updates were lost" if lost else ""
+    return f"{lost} reliable {what} were lost" if lost else ""

@@ -227,7 +227,7 @@ def too_few(
         for pair in found:
             for keys in (pair.one_keys, pair.other_keys):
                 there = sum(counts[key] for key in keys)
-                of = "rounds" if keys <= rounds else "samples"
+                of = "rounds" if keys <= rounds or study.one_sample else "samples"
                 if there < needed and (worst is None or needed - there > worst[0]):
                     worst = needed - there, there, len(found), of
     if worst is None:

@@ -7,7 +7,7 @@ from ...commands.commands import commands
 from ...kept.store import Store
 from ...reports import terminal, transports
 from ...reports.cells import ms
-from ...statistics import rates
+from ...statistics import differences, rates
 from ...statistics.stats import percent
 from ...study import Study
 from ...times import clocks, discipline, samples
@@ -26,7 +26,8 @@ class Range(Study):
     connection_by = "threaded"
     connections = {True: "threaded"}  # noqa: RUF012
     columns, variables = rows.COLUMNS, rows.VARIABLES
-    questions = rows.QUESTIONS
+    questions = (differences.RTIS,)
+    one_sample = True
 
     complete = staticmethod(fields.complete)
     faults = staticmethod(fields.faults)
@@ -78,10 +79,9 @@ class Range(Study):
         figures.write(store, summaries)
 
     def shortfall(self, summaries: list[dict]) -> str:
-        lost = sum(s["lost"] for s in summaries if s["transport"] == "reliable")
         missed = samples.elements_missed(summaries) + sum(s["dropped"] for s in summaries)
         said = [
-            f"{lost} reliable messages were lost" if lost else "",
+            transports.lost_reliably(summaries, "messages"),
             f"{missed} elements or samples were missed by the reader" if missed else "",
             transports.by_reliable_links(summaries),
         ]

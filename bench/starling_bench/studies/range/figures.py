@@ -115,14 +115,12 @@ def _table(summaries: list[dict]) -> str:
             "p99.9", "max", "ping", "LRC", "± clock"]  # fmt: skip
     lines = []
     for s in summaries:
-        share = f"<b>{percent(s['in_budget'])}</b>"
+        share = f"<b>{percent(s['in_budget'])}</b>{' ?' * bool(rates.disturbed(s))}"
         names = ("min", "mean", "p50", "p90", "p99", "p999", "max", "ping", "lrc")
         times = [ms(s[f"{k}_ms"], s["bound_ms"]) for k in names]
         bound = "one clock" if not s["bound_ms"] else f"{s['bound_ms']:.2g}"
         cells = [f"{s['budget_ms']:g}", share, f"{s['sent']:,}", lost(s), f"{s['doubled']:,}",
                  *times, bound]  # fmt: skip
-        doubted = f'<span class="doubt" title="{escape(rates.disturbed(s))}">{{}} ?</span>'
-        cells[1] = doubted.format(percent(s["in_budget"])) if rates.disturbed(s) else cells[1]
         grey = '<span style="opacity:.6">{}</span>'
         lines.append([grey.format(c) for c in cells] if _grey(s) else cells)
     return parts.with_setup(rows.VARIABLES, summaries, head, lines)

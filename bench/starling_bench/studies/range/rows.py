@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...by_hand.planner import Outcome, Planning
+from ...by_hand.planner import Outcome, Planning, rank
 from ...errors import BenchError
 from ...kept.store import Store
 from ...machines.rti import RAW
@@ -13,7 +13,7 @@ from ...statistics import differences, stats
 from ...study import Columns
 from ...times import clocks, oneway, phases, samples
 from ...variables import BETWEEN, ON, Variable, Variables, setting
-from .fields import DRIFT_PPM, fastest, planned, setting_of
+from .fields import DRIFT_PPM, FLOW, fastest, planned, setting_of
 
 _TEXTS = ("sequence", "execution", "transport", "scheduling", "sender", "receiver", "clock",
           "held")  # fmt: skip
@@ -62,7 +62,6 @@ VARIABLES = Variables(
     differences.WHERE,
     label,
 )  # fmt: skip
-QUESTIONS = (differences.RTIS,)
 
 
 def directory(store: Store, of: dict) -> Path:
@@ -150,16 +149,15 @@ def summarize(of: list[dict], store: Store, setting: dict) -> dict:
 
 
 def _outcome(store: Store, s: dict, setting: str, share: float) -> Outcome:
-    high = None
-    if s["mean_ms"] is not None:
-        ms = np.sort(flow(store, s, s["setting"]).ms)
-        rank = max(1, int(np.ceil(share * s["sent"])))
-        high = float(ms[rank - 1]) if rank <= len(ms) else None
-    words = f"{label(s)}, {'sent' if s['sender'] == 'f1' else 'received'}"
+    ms = np.empty(0) if s["mean_ms"] is None else flow(store, s, s["setting"]).ms
+    most, sends = rank(s["sent"], share), s["sender"] == "f1"
+    high = float(np.sort(ms)[most - 1]) if most <= len(ms) else None
+    words = f"{label(s)}, {'sent' if sends else 'received'}"
+    if s["federates"] > 2:
+        words += f" to {s['receiver']}" if sends else f" from {s['sender']}"
     words += s["scheduling"].partition("normal")[2]  # what was not allowed
-    held = s["held"] == "yes"
-    bound, sent = s["bound_ms"] or 0.0, s["sent"]
-    return Outcome(setting, words, s["budget_ms"], s["in_budget"], high, held, sent, bound)
+    return Outcome(setting, words, s["budget_ms"], s["in_budget"], high, s["held"] == "yes",
+                   s["sent"], s["bound_ms"] or 0.0, ms)  # fmt: skip
 
 
 _UNBUNDLED = {"bundling": False}
@@ -181,4 +179,5 @@ PLANNING = Planning(
         )
     ),
     {"clock": "estimate"},
+    FLOW,
 )
