@@ -76,6 +76,9 @@ def command(study: Study, app: typer.Typer) -> None:
                 words += ["--best-effort"] if best_effort else []
                 words += ["--normal"] if normal else []
             if out:
+                if not attach and (there := sorted(out.glob(f"*_{name}.raw"))):
+                    what, do = "there is the log of an earlier session", "give another --out"
+                    raise BenchError("STL-OUT-002", what, str(there[0]), do, USAGE)
                 out.mkdir(parents=True, exist_ok=True)
                 words += ["--out", str(out), "--elements"]
             env = {k: v for k, v in prepared.env.items() if k == "LD_LIBRARY_PATH"}

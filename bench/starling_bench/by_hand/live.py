@@ -12,11 +12,12 @@ import json
 import os
 import secrets
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable
 from importlib import resources
 
-from ..errors import BenchError
+from ..errors import USAGE, BenchError
 
 WORDS = ("start", "resign", "log on", "log off")
 STATES = ("starting", "joined", "measuring", "ended")
@@ -40,6 +41,7 @@ class Reader:
         self.notes: deque[str] = deque(maxlen=100)
         self.ended: dict | None = None
         self.heard: list[Callable[[dict], None]] = []
+        self.ending = False  # a signal has asked for it
 
     async def run(self) -> int:
         """Until it ends; its exit code. Whoever is in `heard` hears of every line."""
@@ -49,7 +51,7 @@ class Reader:
         )  # fmt: skip
         # Who is told to end leaves in good order.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(number, self.say, "resign")
+            asyncio.get_running_loop().add_signal_handler(number, self._end)
         errors = asyncio.ensure_future(self._errors())
         try:
             while line := await self._process.stdout.readline():
@@ -61,9 +63,17 @@ class Reader:
             await self._process.wait()
             raise
         await errors
-        self.ended = self.ended or {"event": "ended", "code": code, "why": ""}
+        why = self.notes[-1] if code and self.notes else ""
+        self.ended = self.ended or {"event": "ended", "code": code, "why": why}
         self._tell(self.ended)
         return code
+
+    def _end(self) -> None:
+        """In good order; who is asked again does not wait for that."""
+        if self.ending and self._process.returncode is None:
+            self._process.terminate()
+        self.ending = True
+        self.say("resign")
 
     def say(self, word: str) -> None:
         """A word to the program; dropped when it has ended."""
@@ -151,6 +161,9 @@ def headless(reader: Reader) -> int:
 
 def terminal(reader: Reader, budget_ms: float) -> int:
     """A full-screen program: the federates, and keys for words."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        do = "give --headless for lines, or --show web"
+        raise BenchError("STL-LIV-002", "there is no terminal to show it on", "", do, USAGE)
     app = made(reader, budget_ms)
     app.run()
     return app.return_code or 0
@@ -191,9 +204,12 @@ def made(reader: Reader, budget_ms: float):
         def show(self) -> None:
             if not self.query("#state"):
                 return  # it is about to end
+            if reader.ending and self._reading.done():
+                self.exit(return_code=1 if self._reading.exception() else self._reading.result())
+                return
             look = "bold red" if reader.wrong else ""
             self.query_one("#state", Static).update(Text(reader.words(), look))
-            self.query_one("#notes", Static).update("\n".join(list(reader.notes)[-5:]))
+            self.query_one("#notes", Static).update(Text("\n".join(list(reader.notes)[-5:])))
             table = self.query_one(DataTable)
             table.clear()
             for handle, (count, at, ms) in sorted(reader.federates.items()):

@@ -3,10 +3,14 @@
 // and web page show. Words at the standard input: start, resign, log on, log off.
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <climits>
 #include <csignal>
 #include <cstdlib>
@@ -42,6 +46,15 @@ struct Options {
     std::vector<std::string> interface;  // its command
 };
 
+bool isName(std::string const& text) {
+    auto const stands = [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-';
+    };
+    // No folder, and no option that follows where a name was forgotten.
+    return text.find_first_not_of('.') != std::string::npos && text.compare(0, 2, "--") != 0 &&
+           std::all_of(text.begin(), text.end(), stands);
+}
+
 std::string besideMe(char const* name) {
     char path[PATH_MAX];
     ssize_t const length = ::readlink("/proc/self/exe", path, sizeof path);
@@ -73,10 +86,11 @@ Options parse(int argc, char** argv) {
         else if (option == "--elements") o.elements = true;
         else if (option == "--every-ms") o.everyMs = numberOf(option, value());
         else if (option == "--attach") o.attach = numberOf(option, value());
-        else {
+        else if (option == "--name" || option == "--out") {
             // What both need to know.
-            if (option == "--name" && i + 1 < given.size()) o.name = given[i + 1];
-            if (option == "--out" && i + 1 < given.size()) o.out = given[i + 1];
+            (option == "--name" ? o.name : o.out) = value();
+            o.interface.insert(o.interface.end(), {option, given[i]});
+        } else {
             o.interface.push_back(option);
             if (i + 1 < given.size() && option.compare(0, 2, "--") == 0 &&
                 given[i + 1].compare(0, 2, "--") != 0) {
@@ -84,7 +98,17 @@ Options parse(int argc, char** argv) {
             }
         }
     }
+    if (!isName(o.name)) {
+        throw Failure("'" + o.name + "' is no name; use letters, digits, '_', '.' and '-'");
+    }
     return o;
+}
+
+// Who reads holds a lock, which ends with it: another one would take what it has not read.
+void lockReading(int memory, pid_t of) {
+    if (::flock(memory, LOCK_EX | LOCK_NB) == 0) return;
+    throw Failure("process " + std::to_string(of) +
+                  " has a reader; end that one, or wait until it has ended");
 }
 
 Shared* map(int memory) {
@@ -102,8 +126,19 @@ public:
         if (o_.attach != 0) log_->goOn(*shared_);
     }
 
-    // Until the interface has ended; its exit code.
+    // Until the interface has ended; its exit code. If this one can't go on the interface that it
+    // started ends, too: nobody else would end it.
     int run() {
+        try {
+            return follow();
+        } catch (...) {
+            endInterface();
+            throw;
+        }
+    }
+
+private:
+    int follow() {
         if (!o_.await && o_.attach == 0) shared_->start.store(1);
         for (bool ended = false; !ended;) {
             // What it wrote before it ended is read, too.
@@ -115,8 +150,17 @@ public:
         }
         return conclude();
     }
+    void endInterface() {
+        if (child_ <= 0) return;
+        ::kill(child_, SIGTERM);
+        timespec const pause{0, 10000000};
+        for (int i = 0; i < 500 && ::waitpid(child_, &status_, WNOHANG) == 0; ++i) {
+            ::nanosleep(&pause, nullptr);
+        }
+        // Of one that has ended nothing is left to be killed.
+        if (::waitpid(child_, &status_, WNOHANG) == 0) ::kill(child_, SIGKILL);
+    }
 
-private:
     void start() {
         int const memory = ::memfd_create("range", 0);
         if (memory < 0 || ::ftruncate(memory, sizeof(Shared)) != 0) {
@@ -124,6 +168,11 @@ private:
         }
         shared_ = map(memory);
         shared_->magic = Shared::kMagic;
+        // Opened anew, as the interface inherits `memory` and a lock with it.
+        std::string const again = "/proc/self/fd/" + std::to_string(memory);
+        lock_ = ::open(again.c_str(), O_RDWR | O_CLOEXEC);
+        if (lock_ < 0) throw Failure(again + " can't be opened: " + std::strerror(errno));
+        lockReading(lock_, ::getpid());
         shared_->logging.store(o_.out.empty() ? 0 : 1);
         std::vector<std::string> words{besideMe("range-interface"), "--memory",
                                        std::to_string(memory)};
@@ -161,10 +210,15 @@ private:
             }
             int const memory = ::open((folder + std::to_string(fd)).c_str(), O_RDWR | O_CLOEXEC);
             if (memory < 0) continue;
-            shared_ = map(memory);
-            ::close(memory);
-            if (shared_->magic != Shared::kMagic) {
-                throw Failure("process " + std::to_string(pid_) + " is of another version");
+            lock_ = memory;
+            lockReading(lock_, pid_);
+            struct stat there;
+            bool const whole =
+                ::fstat(memory, &there) == 0 && there.st_size == static_cast<off_t>(sizeof(Shared));
+            if (whole) shared_ = map(memory);
+            if (!whole || shared_->magic != Shared::kMagic || !shared_->isSound()) {
+                throw Failure("process " + std::to_string(pid_) +
+                              " is of another version, or what it shares is damaged");
             }
             if (o_.name == "federate" && shared_->name[0] != 0) o_.name = shared_->name;
             ring_.reset(new range::RingReader(*shared_));
@@ -232,7 +286,10 @@ private:
               {"federates", federates}});
     }
     void tell(json const& line) {
-        if (o_.lines) std::cout << line.dump() << std::endl;
+        // Words that came may be no UTF-8.
+        if (o_.lines) {
+            std::cout << line.dump(-1, ' ', false, json::error_handler_t::replace) << std::endl;
+        }
     }
 
     // Waits until it is time to read again, and does what is asked meanwhile.
@@ -293,6 +350,7 @@ private:
 
     Options o_;
     Shared* shared_ = nullptr;
+    int lock_ = -1;  // held until it ends
     pid_t child_ = 0, pid_ = 0;
     int status_ = 0;
     std::unique_ptr<range::RingReader> ring_;

@@ -31,6 +31,7 @@ public:
     void drain(Shared& shared, bool logging) {
         std::uint64_t const until = shared.put.load(std::memory_order_acquire);
         std::uint64_t at = shared.taken.load(std::memory_order_relaxed);
+        if (until - at > kSamples) throw std::runtime_error("the shared memory is damaged");
         std::vector<Sample> part;
         while (at < until) {
             part.clear();

@@ -70,6 +70,13 @@ struct Shared {
         return found;
     }
 
+    // Whether counters are such as an interface and its readers leave them.
+    bool isSound() const {
+        return put.load() - taken.load() <= kSamples &&
+               state.load() <= static_cast<std::uint32_t>(State::ended) &&
+               std::find(std::begin(name), std::end(name), '\0') != std::end(name);
+    }
+
     // ---- of the interface
     void add(Element const& element) {
         std::uint64_t const at = elements.load(std::memory_order_relaxed);
