@@ -334,7 +334,7 @@ def test_a_class_of_ones_own_fom(fomcost):
         ("own", 1): 1, ("own", 30): 30, ("combined", 1): 1, ("combined", 30): 1,
     }  # fmt: skip
     assert found["own", 30]["bytes"] == found["combined", 30]["bytes"]
-    out = undisturbed("fomcost", fomcost.directory / "own", 1)
+    out = undisturbed("fomcost", fomcost.directory / "own")
     assert "more of a call than one of as many bytes" in out
     assert "at 60 updates/s the calls take" in out
 
@@ -420,6 +420,7 @@ def test_bytes_are_those_of_the_calls_that_were_measured(fomcost):
     assert every["bytes_min"] < every["bytes"] < every["bytes_max"]
     least, most = (f"{every[k]:g}" for k in ("bytes_min", "bytes_max"))
     words = f"its 4 values of {every['bytes']:.1f} bytes ({least} to {most}) in 2 messages, as they"
+    out = undisturbed("fomcost", fomcost.directory / "out")
     assert f"s, object, both transportations: {words} have several transportations, cost " in out
 
 

@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -288,4 +289,40 @@ def test_without_a_window_there_are_lines(meet, tmp_path):
     assert mine == []
     assert (tmp_path / "log" / "samples_test0_federate.raw").stat().st_size > 0
     assert (tmp_path / "log" / "elements_test0_federate.raw").stat().st_size > 0
+    # Another session's log is not written over.
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
+    assert done.returncode == 2 and "STL-OUT-002: there is the log of an earlier" in done.stderr
     ended(other)
+
+
+def test_without_a_terminal_that_is_said():
+    """At once: what is drawn for nobody would not end, either."""
+    command = [sys.executable, "-m", "starling_bench", "range", "live", "--adapter", "tcp",
+               "--rangefed", RANGEFED, "--normal"]  # fmt: skip
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=LIMIT_S, stdin=subprocess.DEVNULL
+    )
+    assert done.returncode == 2 and "STL-LIV-002" in done.stderr and "--headless" in done.stderr
+
+
+@pytest.mark.parametrize("obeys", [True, False])
+def test_a_signal_ends_the_terminals_program(obeys, tmp_path):
+    """In good order if the reader obeys, and with the second one if it does not; what it says last
+    may look like markup."""
+    waits = "for word in sys.stdin: sys.exit(3)" if obeys else "time.sleep(1000)"
+    code = f"import sys, time; print('[/x] [b]', file=sys.stderr, flush=True)\n{waits}"
+
+    async def look() -> None:
+        reader = live.Reader([sys.executable, "-c", code])
+        app = live.made(reader, 33.0)
+        async with app.run_test(size=(100, 30)) as pilot:
+            await until(lambda: reader.notes)
+            await pilot.pause(0.3)
+            assert "[/x] [b]" in str(app.query_one("#notes").render())
+            for _ in range(1 if obeys else 2):
+                os.kill(os.getpid(), signal.SIGTERM)
+                await pilot.pause(0.1)
+            await until(lambda: not app.is_running)
+        assert app.return_code == (3 if obeys else -signal.SIGTERM)
+
+    asyncio.run(look())

@@ -288,6 +288,78 @@ def test_a_new_readers_log_goes_on_with_the_killed_ones(meet, tmp_path):
     assert list(counts) == list(range(1, len(counts) + 1))
 
 
+def test_one_reader_at_a_time(meet, tmp_path):
+    """Another one would take what the first has not read yet."""
+    log = tmp_path / "samples_test0_f1.raw"
+    live = measuring(started(meet, 1, "--out", str(tmp_path)))
+    other = measuring(started(meet, 2))
+    done = subprocess.run(
+        [RANGEFED, "--lines", "--attach", str(live.interface)],
+        capture_output=True, text=True, timeout=LIMIT_S,
+    )  # fmt: skip
+    assert done.returncode == 2 and done.stdout == ""
+    assert f"process {live.interface} has a reader" in done.stderr
+    live.until(lambda _: log.exists() and log.stat().st_size > RAW.itemsize * 60)
+    for one in (other, live):
+        one.say("resign")
+        assert one.rest()[0] == 0
+    counts = np.frombuffer(log.read_bytes(), dtype=RAW)["count"]
+    assert list(counts) == list(range(1, len(counts) + 1))
+
+
+def test_a_word_that_is_no_text_ends_nobody(meet):
+    live = measuring(started(meet, 1))
+    live.process.stdin.buffer.write(b"\xff\xfe\n")
+    live.process.stdin.flush()
+    live.until(lambda line: line["event"] == "unknown")
+    live.say("resign")
+    assert live.rest()[0] == 0
+
+
+def test_a_reader_that_can_not_go_on_ends_its_interface(meet, tmp_path):
+    """Its log can't be written: nobody else would end the interface."""
+    other = measuring(started(meet, 2))
+    live = started(meet, 1, "--out", str(tmp_path / "missing"))
+    interface = live.interface
+    live.say("start")
+    code, err = live.rest()
+    assert code == 2 and f"can't write {tmp_path}/missing/samples_test0_f1.raw" in err
+    assert not runs(interface)
+    other.say("resign")
+    assert other.rest()[0] == 0
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", "", "--attach", "ä", "a b"])
+def test_a_name_that_is_no_files_is_refused(meet, name):
+    done = subprocess.run(
+        [RANGEFED, *meet, "--name", name, "--station", "1"],
+        capture_output=True, text=True, timeout=LIMIT_S,
+    )  # fmt: skip
+    assert done.returncode == 2 and f"'{name}' is no name; use letters, digits" in done.stderr
+
+
+def forged(size: int, **at: int) -> int:
+    """Memory as an interface shares it, of this process."""
+    memory = os.memfd_create("range")
+    os.truncate(memory, size)
+    for where, value in at.items():
+        os.pwrite(memory, struct.pack("<Q", value), int(where[1:]))
+    return memory
+
+
+@pytest.mark.parametrize("size", [0, 4096])
+def test_memory_of_another_size_is_not_read(size):
+    memory = forged(size)
+    try:
+        done = subprocess.run(
+            [RANGEFED, "--lines", "--attach", str(os.getpid())],
+            capture_output=True, text=True, timeout=LIMIT_S,
+        )  # fmt: skip
+    finally:
+        os.close(memory)
+    assert done.returncode == 2 and "is of another version, or what it shares is" in done.stderr
+
+
 def waited_s(pid: int) -> float:
     """How long a process that could run was kept from it by others."""
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9

@@ -22,7 +22,9 @@ public:
     SampleLog(std::string const& directory, std::string const& name)
         : directory_(directory), name_(name) {}
     ~SampleLog() {
-        for (auto const& file : files_) std::fclose(file.second);
+        for (auto const& file : files_) {
+            if (file.second != nullptr) std::fclose(file.second);
+        }
     }
     SampleLog(SampleLog const&) = delete;
     SampleLog& operator=(SampleLog const&) = delete;
