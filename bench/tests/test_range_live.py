@@ -295,6 +295,38 @@ def test_without_a_window_there_are_lines(meet, tmp_path):
     ended(other)
 
 
+@pytest.mark.parametrize("name", ["**", "e", "a/b", "n" * 300])
+def test_only_a_log_of_the_same_name_is_in_the_way(name, meet, tmp_path):
+    """Here the program refuses: its name, or an execution that is not there to be joined."""
+    (tmp_path / "samples_test0_f_e.raw").touch()
+    command = [sys.executable, "-m", "starling_bench", "range", "live", "--headless", "--name",
+               name, "--adapter", "tcp", "--rangefed", RANGEFED, "--normal", "--fom", "missing",
+               "--out", str(tmp_path), "--connect", "unix:" + str(tmp_path / "nobody")]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
+    assert done.returncode in (1, 2, 3) and done.stderr == "", done.stderr
+    assert "STL-OUT-002" not in done.stdout and '"event": "ended"' in done.stdout
+
+
+def test_whoever_stops_looking_leaves_nothing_running():
+    """Who reads the lines has gone: the program is ended all the same."""
+    code = (
+        "import sys, time; print('a note', file=sys.stderr, flush=True)\n"
+        'print(\'{"event": "overrun"}\', flush=True); time.sleep(1000)'
+    )
+
+    def gone(_: dict) -> None:
+        raise BrokenPipeError
+
+    async def look() -> live.Reader:
+        reader = live.Reader([sys.executable, "-c", code])
+        reader.heard.append(gone)
+        with pytest.raises(BrokenPipeError):
+            await reader.run()
+        return reader
+
+    assert asyncio.run(look())._process.returncode == -signal.SIGTERM
+
+
 def test_without_a_terminal_that_is_said():
     """At once: what is drawn for nobody would not end, either."""
     command = [sys.executable, "-m", "starling_bench", "range", "live", "--adapter", "tcp",

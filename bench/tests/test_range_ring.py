@@ -338,18 +338,27 @@ def test_a_name_that_is_no_files_is_refused(meet, name):
     assert done.returncode == 2 and f"'{name}' is no name; use letters, digits" in done.stderr
 
 
-def forged(size: int, **at: int) -> int:
+def forged(size: int, at: dict[int, int]) -> int:
     """Memory as an interface shares it, of this process."""
     memory = os.memfd_create("range")
     os.truncate(memory, size)
     for where, value in at.items():
-        os.pwrite(memory, struct.pack("<Q", value), int(where[1:]))
+        os.pwrite(memory, struct.pack("<Q", value), where)
     return memory
 
 
-@pytest.mark.parametrize("size", [0, 4096])
-def test_memory_of_another_size_is_not_read(size):
-    memory = forged(size)
+# Of what is shared: its size, and where its magic, state, name and number of samples lie.
+SIZE, MAGIC, STATE, NAME, PUT = 1588928, 0, 20, 40, 15872
+VERSION = int.from_bytes(b"SLRANG03", "little")
+
+
+@pytest.mark.parametrize(("size", "at"), [
+    (0, {}), (4096, {}), (SIZE + 64, {MAGIC: VERSION}), (SIZE, {}), (SIZE, {MAGIC: VERSION - 1}),
+    (SIZE, {MAGIC: VERSION, STATE: 4}), (SIZE, {MAGIC: VERSION, PUT: (1 << 16) + 1}),
+    (SIZE, {MAGIC: VERSION} | {NAME + 8 * n: (1 << 64) - 1 for n in range(8)}),
+])  # fmt: skip
+def test_memory_that_no_interface_shares_is_not_read(size, at):
+    memory = forged(size, at)
     try:
         done = subprocess.run(
             [RANGEFED, "--lines", "--attach", str(os.getpid())],

@@ -1,5 +1,6 @@
 """A federate by hand: a study's program in a process of its own, shown on terminal or web page."""
 
+import os
 import shutil
 from pathlib import Path
 from typing import Annotated, Literal
@@ -76,7 +77,8 @@ def command(study: Study, app: typer.Typer) -> None:
                 words += ["--best-effort"] if best_effort else []
                 words += ["--normal"] if normal else []
             if out:
-                if not attach and (there := sorted(out.glob(f"*_{name}.raw"))):
+                logs = [out / f"{kept}_test0_{name}.raw" for kept in ("samples", "elements")]
+                if not attach and (there := [log for log in logs if os.path.exists(log)]):
                     what, do = "there is the log of an earlier session", "give another --out"
                     raise BenchError("STL-OUT-002", what, str(there[0]), do, USAGE)
                 out.mkdir(parents=True, exist_ok=True)

@@ -57,10 +57,13 @@ class Reader:
             while line := await self._process.stdout.readline():
                 self._hear(line)
             code = await self._process.wait()
-        except asyncio.CancelledError:
+        except BaseException:  # whatever ends this one: nobody else would end the program
             self.say("resign")
-            self._process.terminate()
+            with contextlib.suppress(ProcessLookupError):
+                self._process.terminate()
             await self._process.wait()
+            errors.cancel()
+            await asyncio.gather(errors, return_exceptions=True)  # it may have failed alike
             raise
         await errors
         why = self.notes[-1] if code and self.notes else ""
