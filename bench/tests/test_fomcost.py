@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -323,19 +324,16 @@ def test_a_class_of_ones_own_fom(fomcost):
     test |= FEW | {"attributes": [1, 30]}
     fomcost.out = "own"
     code, out, err = fomcost.start({"sequence": own}).end()
-    # On one host best effort is none.
+    # On one host best effort is none: that is told, and no fault of a class that has it.
     assert test["transport"] == "best_effort"
-    assert (code, err.split("\n")[0]) == (
-        1,
-        "STL-RUN-005: best effort of time went by reliable links",
-    )
+    assert (code, err) == (0, "") and "travels the same links as reliable data" in out
     found = {(s["layout"], s["attributes"]): s for s in summaries(fomcost)}
     assert {k: s["fields"] for k, s in found.items()} == {
         ("own", 1): 1, ("own", 30): 30, ("combined", 1): 1, ("combined", 30): 1,
     }  # fmt: skip
     assert found["own", 30]["bytes"] == found["combined", 30]["bytes"]
     out = undisturbed("fomcost", fomcost.directory / "own")
-    assert "more of a call than one of as many bytes" in out
+    assert re.search(r"its 30 values of .* cost .* (than|as) one of as many bytes", out)
     assert "at 60 updates/s the calls take" in out
 
 

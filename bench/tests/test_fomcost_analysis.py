@@ -257,6 +257,13 @@ def test_of_a_class_of_ones_own_rate_and_cost_are_told():
     mine[0]["call_mean_us"] = {"mean": 12.5}
     said = side_by_side(mine, analysis.measured(mine))
     assert said[0].startswith("its 4 values of 60 bytes cost 20 % (in every round) more of a call")
+    # Turned round it is less, and what the interval does not tell from nothing is neither.
+    (less, *_) = side_by_side([mine[0] | {"us": [8.0] * 3}, mine[1] | {"us": [10.0] * 3}], "us")
+    assert less.startswith(
+        "its 4 values of 60 bytes cost 20 % (in every round) less of a call than"
+    )
+    (open_, *_) = side_by_side([mine[0] | {"us": [8.0, 10.0, 12.1]}, mine[1]], "us")
+    assert "cost as much of a call as one of as many bytes, as far as can be told: " in open_
     assert said[1] == ("at 1000 updates/s the calls take 1.2 % of a CPU, the values 60 kB/s")
 
 

@@ -219,7 +219,9 @@ def test_round_trips_that_cannot_be_a_table_stay(tmp_path):
     manager.terminate()
     err = manager.communicate(timeout=LIMIT_S)[1]
     assert err.count("STL-") == 1 and err.startswith("STL-RUN-004: interrupted")
-    assert "rtt_test1_pair1.raw" in saved(tmp_path) and report(tmp_path) == (0, "")
+    assert "rtt_test1_pair1.raw" in saved(tmp_path)
+    code, err = report(tmp_path)
+    assert code == 1 and err.count("STL-") == 1 and err.startswith("STL-OUT-012: not all is there")
 
 
 @pytest.mark.long

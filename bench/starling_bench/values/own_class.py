@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 
 from ..errors import USAGE, BenchError
-from ..statistics.estimates import more
+from ..statistics.estimates import Estimate, more
 from ..statistics.stats import span
 from .object_model import Class, DataType, Field, ObjectModel
 from .random_values import RandomValues
@@ -93,10 +93,14 @@ def words(own: dict, combined: dict, samples: str, mode: str, rate_hz: float) ->
     if own["messages"] > 1:
         of = f" in {own['messages']} messages, as they have several transportations,"
         than = "a reliable one"
-    said = [
-        f"{where}{its} of {span(own, ' bytes')}{of} {cost} {found.text(' %')} "
-        f"more of a call than {than} of as many bytes"
-    ]
+    compared = f"{found.text(' %')} more of a call than {than} of as many bytes"
+    if found.known and found.value < 0:
+        less = Estimate(-found.value, -found.high, -found.low)
+        compared = f"{less.text(' %')} less of a call than {than} of as many bytes"
+    elif found.low is not None and not found.known:
+        compared = f"as much of a call as {than} of as many bytes, as far as can be told: " \
+                   f"{found.text(' %')} more"  # fmt: skip
+    said = [f"{where}{its} of {span(own, ' bytes')}{of} {cost} {compared}"]
     if rate_hz and samples == "us":
         share, kilobytes = own["call_mean_us"]["mean"] * rate_hz / 1e4, own["bytes"] * rate_hz / 1e3
         said.append(
