@@ -13,10 +13,8 @@ def words(s: dict) -> str:
 
 
 def by_reliable_links(summaries: list[dict]) -> str:
-    """Where best effort was none; "": nowhere. A class of somebody's own is measured on the ways
-    that there are: nobody asked for one on which it can be lost."""
-    asked = [s for s in summaries if s.get("series") != "own"]
-    where = sorted({s["sequence"] for s in asked if misnamed(s)})
+    """Where best effort was none; "": nowhere."""
+    where = sorted({s["sequence"] for s in summaries if misnamed(s)})
     return f"best effort of {', '.join(where)} went by reliable links" if where else ""
 
 

@@ -140,18 +140,19 @@ public:
 private:
     int follow() {
         if (!o_.await && o_.attach == 0) shared_->start.store(1);
-        for (bool ended = false; !ended;) {
+        while (!ended_) {
             // What it wrote before it ended is read, too.
-            ended = hasEnded();
+            ended_ = hasEnded();
             read();
-            if (ended) break;
+            if (ended_) break;
             listen();
             if (stopAsked != 0) forward();
         }
         return conclude();
     }
     void endInterface() {
-        if (child_ <= 0) return;
+        // Of one that has ended the number may be another's by now.
+        if (child_ <= 0 || ended_) return;
         ::kill(child_, SIGTERM);
         timespec const pause{0, 10000000};
         for (int i = 0; i < 500 && ::waitpid(child_, &status_, WNOHANG) == 0; ++i) {
@@ -357,7 +358,7 @@ private:
     std::unique_ptr<range::SampleLog> log_;
     std::uint64_t missed_ = 0;
     std::string in_;
-    bool closed_ = false, stopped_ = false;
+    bool closed_ = false, stopped_ = false, ended_ = false;
 };
 
 }  // namespace
