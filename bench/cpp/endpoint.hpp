@@ -168,6 +168,8 @@ public:
     // Makes the session if needed; false: not possible yet, try again.
     virtual bool join(std::string const& session, std::string const& fom,
                       std::string const& member) = 0;
+    // The members that `join` still waits for, by name; "": none, or it can't be known.
+    virtual std::string waitsFor() const { return {}; }
     virtual void resign() = 0;
     // False: others are still there.
     virtual bool destroy(std::string const& session) = 0;

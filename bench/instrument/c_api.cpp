@@ -90,6 +90,39 @@ private:
     std::size_t bytes_ = 0;
 };
 
+// Values that one thread writes and another takes, each of them, in their order.
+class Queue {
+public:
+    void room(std::size_t bytes) {
+        bytes_ = bytes;
+        places_ = std::max<std::size_t>(2, std::min(kPlacesMax, kBytesMax / bytes));
+        values_.resize(places_ * bytes);
+    }
+    std::size_t places() const { return places_; }
+    // False: it is full.
+    bool put(unsigned char const* value) {
+        std::uint64_t const at = put_.load(std::memory_order_relaxed);
+        if (at - taken_.load(std::memory_order_acquire) == places_) return false;
+        std::memcpy(&values_[at % places_ * bytes_], value, bytes_);
+        put_.store(at + 1, std::memory_order_release);
+        return true;
+    }
+    // The oldest, until `leave`; null: there is none.
+    unsigned char const* oldest() const {
+        std::uint64_t const at = taken_.load(std::memory_order_relaxed);
+        if (at == put_.load(std::memory_order_acquire)) return nullptr;
+        return &values_[at % places_ * bytes_];
+    }
+    void leave() { taken_.fetch_add(1, std::memory_order_release); }
+
+private:
+    static constexpr std::size_t kPlacesMax = 1024, kBytesMax = 16 << 20;
+    std::vector<unsigned char> values_;
+    std::size_t places_ = 0, bytes_ = 0;
+    std::atomic<std::uint64_t> put_{0}, taken_{0};
+};
+constexpr std::size_t Queue::kPlacesMax, Queue::kBytesMax;
+
 std::map<std::string, std::string> parsed(std::string const& settings) {
     std::map<std::string, std::string> found{
         {"adapter", "hla1516e"}, {"timeout", "30"}, {"turns", "500"}, {"realtime", "no"},
@@ -118,6 +151,12 @@ std::map<std::string, std::string> parsed(std::string const& settings) {
         if (found[needed].empty()) {
             throw std::runtime_error(std::string("the setting '") + needed + "' is missing");
         }
+    }
+    if (found["connect"].empty() &&
+        std::set<std::string>{"tcp", "udp", "multicast", "shm"}.count(found["adapter"]) != 0) {
+        throw std::runtime_error("the setting 'connect' is missing: adapter=" + found["adapter"] +
+                                 " needs the address of the meeting place, unix:PATH or HOST:PORT; "
+                                 "start it with: bench-meet ADDRESS");
     }
     return found;
 }
@@ -170,7 +209,14 @@ struct starling_instrument final : private Instrument::Events {
             std::chrono::steady_clock::now() + std::chrono::duration<double>(timeoutS_);
         while (!instrument_.join()) {
             if (std::chrono::steady_clock::now() > until) {
-                throw std::runtime_error("the exercise could not be joined in time");
+                std::string const silent = instrument_.waitsFor();
+                throw std::runtime_error(
+                    "the exercise could not be joined within " + settings.at("timeout") +
+                    " s (the setting 'timeout')" +
+                    (silent.empty()
+                         ? ""
+                         : ": no answer from " + silent +
+                               "; an instrument answers once it has declared its record"));
             }
         }
     }
@@ -202,6 +248,7 @@ struct starling_instrument final : private Instrument::Events {
         value_.assign(bytes, 0);
         for (auto& one : others_) one.room(bytes);
         own_.room(bytes);
+        if (hz == 0) each_.room(bytes);
         instrument_.declare(record, bytes + sizeof(bench::RecordHead), reliable);
         declared_ = true;
         thread_ = std::thread([this] { run(); });
@@ -216,7 +263,12 @@ struct starling_instrument final : private Instrument::Events {
     }
     void write(void const* value) {
         needDeclared();
-        own_.put(static_cast<unsigned char const*>(value), starling_news{});
+        auto const bytes = static_cast<unsigned char const*>(value);
+        if (hz_ > 0) return own_.put(bytes, starling_news{});
+        if (stopped_ || each_.put(bytes)) return;
+        throw std::runtime_error("this value does not go out: " + std::to_string(each_.places()) +
+                                 " writes before it still wait for the sending thread; write it "
+                                 "again later");
     }
     int read(unsigned station, void* value, starling_news* news) {
         needDeclared();
@@ -224,6 +276,12 @@ struct starling_instrument final : private Instrument::Events {
             throw std::runtime_error("there is no station " + std::to_string(station));
         }
         Newest const& of = others_[station];
+        std::uint64_t const other = otherSizes_[station].load(std::memory_order_relaxed);
+        if (other != 0) {
+            throw std::runtime_error("station " + std::to_string(station) +
+                                     " sends this record of " + std::to_string(other) +
+                                     " bytes; here it was declared with " + std::to_string(bytes_));
+        }
         if (of.number() == read_[station]) return 0;  // nothing newer, or nothing at all
         starling_news found;
         read_[station] = of.get(static_cast<unsigned char*>(value), found);
@@ -248,6 +306,12 @@ struct starling_instrument final : private Instrument::Events {
         std::lock_guard<std::mutex> const held(mutex_);
         problem_ = what;
     }
+    // A call begins: what an earlier one failed of is over; why it has stopped is not.
+    void began() {
+        if (stopped_) return;
+        std::lock_guard<std::mutex> const held(mutex_);
+        if (!stopped_) problem_.clear();
+    }
     char const* error() {
         std::lock_guard<std::mutex> const held(mutex_);
         told_ = problem_;
@@ -261,6 +325,7 @@ private:
         o.adapter = settings.at("adapter");
         o.localSettings = settings.at("connect");
         o.session = settings.at("exercise");
+        o.bothClasses = true;
         std::string const here = besideLibrary();
         o.fom = settings.at("records").empty() ? here + "records.xml" : settings.at("records");
         // The adapters stand there, too.
@@ -289,13 +354,21 @@ private:
                 std::uint64_t const newest = own_.number();
                 std::uint64_t const due = dueBy.by(turn);
                 // Before the first value there is none to send.
-                bool const now = newest != 0 && (hz_ > 0 ? due > sent : newest != written);
+                bool const now = newest != 0 && due > sent;
                 if (now) {
                     sent = due;
                     if (newest != written) {
                         written = own_.get(value_.data(), none);
                         instrument_.fill(value_.data(), bytes_);
                     }
+                    instrument_.update();
+                }
+                // At most those that were there: who writes on doesn't keep it from its turn.
+                for (std::size_t i = 0; i < each_.places(); ++i) {
+                    unsigned char const* const oldest = each_.oldest();
+                    if (oldest == nullptr) break;
+                    instrument_.fill(oldest, bytes_);
+                    each_.leave();
                     instrument_.update();
                 }
                 instrument_.turn();
@@ -318,6 +391,7 @@ private:
 
     void arrived(bench::RecordHead const& head, std::uint64_t nowNs, unsigned char const* bytes,
                  std::size_t size) override {
+        otherSizes_[head.station].store(size == bytes_ ? 0 : size, std::memory_order_relaxed);
         if (head.count == 0 || size != bytes_) return;
         auto const delivery =
             static_cast<std::int64_t>(nowNs) - static_cast<std::int64_t>(head.sentNs);
@@ -333,7 +407,10 @@ private:
     bool declared_ = false;
     std::size_t bytes_ = 0;
     double hz_ = 0;
-    Newest own_;
+    Newest own_;  // at a rate the newest goes out, without one each
+    Queue each_;
+    // Of those that send the record with another size.
+    std::array<std::atomic<std::uint64_t>, Instrument::kStationsMax + 1> otherSizes_{};
     std::array<Newest, Instrument::kStationsMax + 1> others_;
     std::array<std::uint64_t, Instrument::kStationsMax + 1> read_{};
     std::array<std::uint32_t, Instrument::kStationsMax + 1> counts_{};
@@ -350,6 +427,7 @@ namespace {
 template <typename Call>
 int guarded(starling_instrument* it, Call call) {
     if (it == nullptr) return -1;
+    it->began();
     try {
         return call();
     } catch (std::exception const& e) {

@@ -69,6 +69,7 @@ void Instrument::declare(std::string const &record, std::size_t bytes, bool reli
     item_ = endpoint_->addItem(topic, 1, bytes);
     filled_ = true;
     endpoint_->subscribe(topic, 1);
+    if (options_.bothClasses) endpoint_->subscribe(records_[!reliable], 1);
 }
 
 void Instrument::withdraw() { endpoint_->withdraw(); }

@@ -32,6 +32,7 @@ public:
         std::string adapter = "hla1516e", localSettings, session, fom, member;
         unsigned station = 1;
         bool immediate = false;
+        bool bothClasses = false;  // hears records however their senders let them be carried
         Entry entry = Entry::either;
     };
     // Where it tells what happens, from within `turn` and `pump`. Must not throw.
@@ -58,6 +59,7 @@ public:
     void connect();
     // False: not possible yet, try again.
     bool join();
+    std::string waitsFor() const { return endpoint_->waitsFor(); }
     void resign();
     bool destroy() { return endpoint_->destroy(options_.session); }
     void disconnect() { endpoint_->disconnect(); }

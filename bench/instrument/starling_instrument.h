@@ -36,19 +36,28 @@ typedef struct starling_news {
  * name, adapter (hla1516e), connect (where; as the adapter wants it), records (the file with the
  * classes that carry records), timeout (s, 30), turns (a second, 500), realtime (no, or yes: the
  * sending thread has SCHED_FIFO; the program's memory is its own to lock).
+ * With adapter=tcp, udp, multicast or shm `bench-meet ADDRESS` has to run (ADDRESS: unix:PATH or
+ * HOST:PORT), and connect=ADDRESS is needed. There an instrument answers those that open later only
+ * once it has declared its record: who opens meanwhile waits for it, at most `timeout`.
  * NULL: it failed, and starling_instrument_error(NULL) tells why. */
 STARLING_INSTRUMENT_API starling_instrument* starling_instrument_open(char const* settings);
 
 /* Declares the record, once: its name, its bytes, how many times a second it goes out (0: at each
- * `write`), and whether each must arrive (else the newest counts). */
+ * `write`, each of them), and whether each must arrive (else the newest counts). That is the
+ * sender's choice: who reads hears either. */
 STARLING_INSTRUMENT_API int starling_instrument_declare(starling_instrument* it, char const* record,
                                                         size_t bytes, double hz, int reliable);
 
-/* The record's value from now on. */
+/* The record's value from now on. At the rate 0 it is queued and goes out in the next turn; where
+ * 1024 (of large records fewer: 16 MB, at least two) wait already it fails, and the value does not
+ * go out. */
 STARLING_INSTRUMENT_API int starling_instrument_write(starling_instrument* it, void const* value);
 
 /* The newest record of another station, of the size that was declared. 1: it is newer than what
- * was read last; 0: nothing newer has come, and `value` is as it was. `news` may be NULL. */
+ * was read last; 0: nothing newer has come, and `value` is as it was; those that came between are
+ * counted in `missed`. -1: for example because the station sends this record with another size.
+ * A station that sends records of other names only is not told: it is as if it sent none. `news`
+ * may be NULL. */
 STARLING_INSTRUMENT_API int starling_instrument_read(starling_instrument* it, unsigned station,
                                                      void* value, starling_news* news);
 
@@ -64,8 +73,9 @@ STARLING_INSTRUMENT_API int starling_instrument_timing(starling_instrument* it, 
 /* 0: all is well. -1: it has stopped (the connection was lost, for example). */
 STARLING_INSTRUMENT_API int starling_instrument_state(starling_instrument* it);
 
-/* Why the last call failed, or why it has stopped; "" if nothing did. After `declare` also that
- * realtime=yes is not allowed here: it goes on without. Never NULL. */
+/* Why the last call failed, or why it has stopped; "" if nothing did. After a `declare` that
+ * returned 0 it may hold a notice, which is no failure: realtime=yes is not allowed here, and it
+ * goes on without. The next call but `state` and `error` clears it. Never NULL. */
 STARLING_INSTRUMENT_API char const* starling_instrument_error(starling_instrument* it);
 
 /* Leaves the exercise. */

@@ -117,7 +117,7 @@ def test_two_radars_see_each_other_on_an_rti(radar, tmp_path):
         ("exercise=x;station=1.5", "'station' is '1.5'; it is a whole number from 1 to 10\n"),
         ("exercise=x;station=1;turns=1.5", "'1.5'; it is a whole number from 1 to 10000"),
         ("exercise=x;station=1;station=2", "the setting 'station' is there twice"),
-        ("exercise=x;station=1;adapter=tcp", "HOST:PORT (the setting 'connect' is '')"),
+        ("exercise=x;station=1;adapter=tcp", "'connect' is missing: adapter=tcp needs the address"),
         ("exercise=x;station=1;colour=red", "there is no setting 'colour'; known are"),
         ("exercise=x;station=1;adapter=none", "the adapter 'none' can't be loaded"),
         ("exercise", "'exercise' is no name=value"),
@@ -176,6 +176,111 @@ def test_who_comes_late_has_missed_nothing_before_its_first_read(meet):
     assert news.missed == news.count - first - 1
     for it in both:
         of.starling_instrument_close(it)
+
+
+def entered(of: ctypes.CDLL, settings: str, size: int, hz: float, reliable: int) -> ctypes.c_void_p:
+    it = ctypes.c_void_p(of.starling_instrument_open(settings.encode()))
+    assert it, of.starling_instrument_error(None)
+    rate = ctypes.c_double(hz)
+    assert of.starling_instrument_declare(it, b"r", size, rate, reliable) == 0
+    return it
+
+
+def wait_for(condition) -> None:
+    deadline = time.monotonic() + LIMIT_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def test_who_does_not_answer_is_named_once_the_time_is_over(meet):
+    at = meet[meet.index("--local-settings") + 1]
+    of, settings = library(), f"exercise=x;adapter=tcp;connect={at};timeout=0.2;station="
+    first = ctypes.c_void_p(of.starling_instrument_open(f"{settings}1".encode()))
+    assert first and not of.starling_instrument_open(f"{settings}2".encode())
+    said = of.starling_instrument_error(None).decode()
+    assert "within 0.2 s" in said and "no answer from 'station 1'" in said, said
+    of.starling_instrument_close(first)
+
+
+def test_another_size_is_told_and_a_failure_is_over_with_the_next_call(meet):
+    at = meet[meet.index("--local-settings") + 1]
+    of, settings = library(), f"exercise=x;adapter=tcp;connect={at};station="
+    value = ctypes.create_string_buffer(64)
+    one, two = (entered(of, f"{settings}{n}", size, 100, 1) for n, size in ((1, 48), (2, 64)))
+    of.starling_instrument_write(two, value)
+    wait_for(lambda: of.starling_instrument_read(one, 2, value, None) == -1)
+    said = of.starling_instrument_error(one).decode()
+    assert said == "station 2 sends this record of 64 bytes; here it was declared with 48"
+    assert of.starling_instrument_write(one, value) == 0
+    assert of.starling_instrument_error(one) == b""
+    for it in (one, two):
+        of.starling_instrument_close(it)
+
+
+def test_records_are_heard_however_their_sender_lets_them_be_carried(tmp_path, monkeypatch):
+    with_rti = {
+        "LD_LIBRARY_PATH": f"{RTI_ROOT}/lib", "STARLING_NET_RUN_DIR": str(tmp_path),
+        "STARLING_START_PROGRAM": f"{RTI_ROOT}/bin/starling", "STARLING_START_IDLE_EXIT_S": "1",
+    }  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", EITHER], cwd=Path(__file__).parent,
+                          env=dict(os.environ) | with_rti, capture_output=True, text=True,
+                          timeout=LIMIT_S)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+EITHER = """
+import ctypes
+from test_instrument import entered, library, wait_for
+of, value = library(), ctypes.create_string_buffer(48)
+both = [entered(of, f"exercise=x;station={n}", 48, 100, n - 1) for n in (1, 2)]
+for it in both:
+    of.starling_instrument_write(it, value)
+for n, it in enumerate(both, 1):
+    wait_for(lambda: of.starling_instrument_read(it, 3 - n, value, None) == 1)
+for it in both:
+    of.starling_instrument_close(it)
+"""
+
+
+def test_each_write_goes_out_at_the_rate_0_and_a_full_queue_is_told(meet):
+    at = meet[meet.index("--local-settings") + 1]
+    of, settings = library(), f"exercise=x;adapter=tcp;connect={at};turns=1;station="
+    value, news = ctypes.create_string_buffer(8), News()
+    one, two = (entered(of, f"{settings}{n}", 8, 0, 1) for n in (1, 2))
+    written = 0
+    while of.starling_instrument_write(one, value) == 0:
+        written += 1
+    assert b"writes before it still wait" in of.starling_instrument_error(one)
+    assert written >= 1024
+    wait_for(lambda: of.starling_instrument_read(two, 1, value, ctypes.byref(news)) == 1
+             and news.count >= written)  # fmt: skip
+    for it in (one, two):
+        of.starling_instrument_close(it)
+
+
+@pytest.mark.parametrize("way", ["pkg-config", "cmake"])
+def test_an_installed_library_is_found(meet, tmp_path, way):
+    prefix = tmp_path / "prefix"
+    install = ["cmake", "--install", Path(RANGEFED).parent, "--prefix", prefix]
+    subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
+    shutil.copy(ROOT / "examples" / "instrument" / "radar.c", tmp_path)
+    if way == "pkg-config":
+        flags = subprocess.run(
+            ["pkg-config", "--cflags", "--libs", "starling-instrument"], check=True, text=True,
+            capture_output=True, env=os.environ | {"PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig"},
+        ).stdout.split()  # fmt: skip
+        subprocess.run(["cc", "radar.c", "-o", "radar", *flags, "-lm"], cwd=tmp_path, check=True)
+    else:
+        (tmp_path / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.16)\nproject(radar C)\n"
+            "find_package(StarlingInstrument REQUIRED)\nadd_executable(radar radar.c)\n"
+            "target_link_libraries(radar StarlingInstrument::starling-instrument m)\n"
+        )
+        subprocess.run(["cmake", ".", f"-DCMAKE_PREFIX_PATH={prefix}"], cwd=tmp_path, check=True)
+        subprocess.run(["cmake", "--build", "."], cwd=tmp_path, check=True)
+    at = meet[meet.index("--local-settings") + 1]
+    see_each_other([tmp_path / "radar"] * 2, f"adapter=tcp;connect={at}", dict(os.environ))
 
 
 REFUSED = """

@@ -21,6 +21,8 @@ using Json = nlohmann::json;
 
 // What a link may hold back before `send` waits for its peer.
 std::size_t const kQueueMax = 4 * 1024 * 1024;
+// How long one call of `join` waits for those that were there before.
+double const kAskedS = 1;
 std::uint32_t const kItemsMax = 1u << 24;
 std::size_t const kMembersMax = 4096;
 // What may be kept for later.
@@ -81,6 +83,7 @@ void Mesh::connect(std::string const& settings, Callbacks callbacks) {
 
 bool Mesh::join(std::string const& session, std::string const&, std::string const& member) {
     Within const in(service_, "join");
+    if (listener_ >= 0) return greetedByAll();
     // Members of other hosts come to the address by which this one reached the meeting place.
     std::string host = ownAddress(meeting_);
     host = host.empty() ? "127.0.0.1" : host.substr(0, host.rfind(':'));
@@ -115,16 +118,31 @@ bool Mesh::join(std::string const& session, std::string const&, std::string cons
         changed();
         links_.emplace_back(new Link);
         links_.back()->socket = socket;
+        if (other[0].is_string()) links_.back()->name = other[0].get<std::string>();
         greet(*links_.back());
     }
-    // Whoever was there before knows this member, and what each wants is known here.
-    std::size_t const before = links_.size();
-    auto const greeted = [](std::unique_ptr<Link> const& link) { return link->greeted; };
-    while (!std::all_of(links_.begin(), links_.begin() + static_cast<std::ptrdiff_t>(before),
-                        greeted)) {
+    before_ = links_.size();
+    return greetedByAll();
+}
+
+// Whoever was there before knows this member, and what each wants is known here. Not yet: the
+// caller, who has a deadline, comes again.
+bool Mesh::greetedByAll() {
+    double const until = now() + kAskedS;
+    while (!waitsFor().empty()) {
+        if (now() > until) return false;
         poll(0.05);
     }
     return true;
+}
+
+std::string Mesh::waitsFor() const {
+    std::string names;
+    for (std::size_t i = 0; i < before_; ++i) {
+        if (links_[i]->greeted) continue;
+        names += (names.empty() ? "'" : ", '") + links_[i]->name + "'";
+    }
+    return names;
 }
 
 void Mesh::greet(Link& link) {
@@ -169,6 +187,7 @@ void Mesh::resign() {
     keptBytes_ = 0;
     if (listener_ >= 0) ::close(listener_);
     listener_ = -1;
+    before_ = 0;
 }
 
 void Mesh::disconnect() {

@@ -75,6 +75,7 @@ public:
     void connect(std::string const& settings, Callbacks callbacks) override;
     bool join(std::string const& session, std::string const& fom,
               std::string const& member) override;
+    std::string waitsFor() const override;
     void resign() override;
     bool destroy(std::string const&) override { return true; }
     void disconnect() override;
@@ -319,9 +320,11 @@ private:
     void lose(Link& link);
     void removeAll(Link& link);
     std::size_t poll(double seconds);
+    bool greetedByAll();
 
     std::string member_, session_;
     int meeting_ = -1, listener_ = -1;
+    std::size_t before_ = 0;  // links to those that were there first
     std::vector<Topic> topics_;
     std::map<std::string, TopicId> byName_;
     std::set<TopicId> subscribed_;
