@@ -128,17 +128,12 @@ void Federate::join() {
         if (side.adapter != "dds") meeting_.reset(new MeetingPlace(side.settings));
         bridge_.reset(new Bridge(*endpoint_, bench::loadEndpoint(side.adapter, away_, &service)));
         connectPatiently(bridge_->there(), side.settings, options_.joinTimeoutS);
-        bridge_->there().join(options_.federation, options_.fom, options_.name);
+        joinPatiently(bridge_->there());
     }
     // Whom the other side meets at is started by the gateway, which comes last.
     if (options_.instead.empty()) endpoint_->connect(settings, bench::Callbacks::evoked);
     else connectPatiently(*endpoint_, settings, options_.joinTimeoutS);
-    std::uint64_t const start = nowNs();
-    while (!endpoint_->join(options_.federation, options_.fom, options_.name)) {
-        if (secondsSince(start) > options_.joinTimeoutS) {
-            throw Failure("'" + options_.federation + "' could not be joined in time");
-        }
-    }
+    joinPatiently(*endpoint_);
     addTopics(*endpoint_);
     if (bridge_) addTopics(bridge_->there());
     talks_ = true;
@@ -148,6 +143,15 @@ void Federate::join() {
                 {"federate", options_.name},
                 {"rti", endpoint_->version()},
                 {"clock", {{"step_ns", error.stepNs}, {"reading_ns", error.readingNs}}}});
+}
+
+void Federate::joinPatiently(bench::Endpoint& to) {
+    std::uint64_t const start = nowNs();
+    while (!to.join(options_.federation, options_.fom, options_.name)) {
+        if (secondsSince(start) > options_.joinTimeoutS) {
+            throw Failure("'" + options_.federation + "' could not be joined in time");
+        }
+    }
 }
 
 // They have the same numbers at both sides.

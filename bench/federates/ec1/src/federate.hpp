@@ -55,6 +55,7 @@ private:
     using Answers = std::map<std::string, std::map<std::string, std::string>>;  // by member, stage
 
     void join();
+    void joinPatiently(bench::Endpoint& to);  // until the join time-out
     void lead();
     void endAll();
     void serve();
