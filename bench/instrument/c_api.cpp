@@ -363,23 +363,27 @@ private:
                     }
                     instrument_.update();
                 }
-                // At most those that were there: who writes on doesn't keep it from its turn.
-                for (std::size_t i = 0; i < each_.places(); ++i) {
-                    unsigned char const* const oldest = each_.oldest();
-                    if (oldest == nullptr) break;
-                    instrument_.fill(oldest, bytes_);
-                    each_.leave();
-                    instrument_.update();
-                }
+                sendEach();
                 instrument_.turn();
                 turnsDone.store(deadlines.turns(), std::memory_order_relaxed);
                 late.store(deadlines.late(), std::memory_order_relaxed);
                 missed.store(deadlines.missed(), std::memory_order_relaxed);
                 if (!instrument_.problem().empty()) throw std::runtime_error(instrument_.problem());
             }
+            sendEach();  // what was written before `close`
         } catch (std::exception const& e) {
             problem(e.what());
             stopped_ = true;
+        }
+    }
+    // At most those that were there: who writes on doesn't keep it from its turn.
+    void sendEach() {
+        for (std::size_t i = 0; i < each_.places(); ++i) {
+            unsigned char const* const oldest = each_.oldest();
+            if (oldest == nullptr) break;
+            instrument_.fill(oldest, bytes_);
+            each_.leave();
+            instrument_.update();
         }
     }
     static std::uint64_t now() {
