@@ -356,8 +356,8 @@ def test_bundling_makes_updates_come_at_once_in_steps_with_rate(tmp_path):
     assert steps == sorted(steps) and steps[0] < 1.5 and steps[2] > 2 and steps[3] > 4
     assert max(alone) < steps[2]
     # Who waits is late: the first of a bundle by all of the time, if the publisher, which looks for
-    # callbacks, too, does not end it: but the first, the last with which the test ends, and whichever
-    # the machine's other work has let wait for longer than a bundle.
+    # callbacks, too, does not end it: but the first, the last with which the test ends, and those
+    # whose publisher the machine's other work has held up.
     assert float(found[True, 10]["p50_ms"]) > float(found[False, 10]["p50_ms"])
     slow = found[True, 10]
     raw = updates.path_of(out / slow["sequence"] / "all", int(slow["test"]), 1, "sub1")

@@ -118,7 +118,8 @@ def made(
                 {"configuration": n, "entities": c.entities, "rate": c.rate, "payload": c.payload,
                  "transport": c.transport, "topology": topology, "carrier": "starling",
                  "profile": "local", "bundling": False, "limited": limited, "conflate": 0,
-                 "beyond": False, "busy": False, "over": False, "missed": limited, "alone": False,
+                 "beyond": False, "disturbed": False, "busy": False, "over": False,
+                 "missed": limited, "alone": False, "lag_s": 0.0,
                  "of_theory": meets, "reliability": 1.0, "lost": lost, "sure_p50_ms": p50,
                  "p50_ms": p50, "bound_ms": 0, "sd_ms": 0.1, "mbps": theory * meets,
                  "host_theory": theory, "host_mbps": theory, "host_least_mbps": theory * meets,
@@ -187,6 +188,25 @@ def test_no_finding_is_computed_from_what_the_machine_limits():
     # What was lost is said all the same.
     assert answers(made(True, lost=3), "1-1, starling, local")[
         "nothing is lost under reliable delivery"] == "no"  # fmt: skip
+
+
+def test_no_finding_is_computed_from_what_other_programs_disturbed():
+    quiet, *_ = flows_between(("starling",), "lan")
+    busy = quiet | {"configuration": 40, "entities": 10, "others_cpu": 0.3, "p50_ms": 300.0}
+    found = flow_points.points([quiet, busy])
+    assert [flow_points.judged(p) for p in found] == [True, False]
+    (_, said), *_ = stated(found)
+    assert said.count == 1 and said.numbers.endswith(f"1 of 2 not judged: {flow_points.ASIDE}")
+    (_, table, _) = flow_points.tables(found)
+    assert table.count("disturbed by other programs") == 1
+
+
+def test_carriers_are_not_compared_whose_subscribers_look_at_different_times():
+    found = between_sites(("sockets", "starling"))
+    compared = [f.statement for _, f in stated(found) if "sockets against" in f.statement]
+    assert len(compared) == 3
+    lagging = [p | {"lag_s": 0.2} if p["carrier"] == "starling" else p for p in found]
+    assert not [f for _, f in stated(lagging) if "sockets against" in f.statement]
 
 
 def between_sites(carriers: tuple[str, ...], profile: str = "lan") -> list[dict]:
@@ -318,7 +338,7 @@ def test_what_is_left_out_stands_beside_each_finding():
              if w == "1-1, starling, local"}  # fmt: skip
     meets = found["throughput meets theory"]
     assert meets.answer == "yes" and meets.numbers == (
-        "in all 102; 18 of 120 not judged: limited by the machine, or beyond the link"
+        f"in all 102; 18 of 120 not judged: {flow_points.ASIDE}"
     )
     assert "; 18 of 120 not judged" in found["latency grows with payload"].numbers
     full = found[statement := "throughput meets theory where a CPU is full and sockets meet it"]
@@ -491,10 +511,11 @@ def test_lines_join_what_findings_are_computed_from():
     """What waits in a link's queue is drawn, hollow, and bends no line."""
     figure, axes = flow_figures.plt.subplots()
     rates = (10, 20, 60, 120)
-    points = [{"rate": r, "ms": ms, "limited": False, "beyond": ms > 1, "unheld": False}
+    points = [{"rate": r, "ms": ms, "limited": False, "beyond": ms > 1, "disturbed": False,
+               "unheld": False}
               for r in rates for ms in (0.1, 0.1, 0.1, *([400.0] * (r > 20) * 9))]  # fmt: skip
     points += [{"rate": 240, "ms": 400.0, "limited": True, "beyond": False,
-                "unheld": False}]  # fmt: skip
+                "disturbed": False, "unheld": False}]  # fmt: skip
     flow_figures._draw(axes, {"x": points}, lambda p: p["rate"], lambda p: p["ms"], True)
     (line,) = [line for line in axes.lines if line.get_linestyle() == "-"]
     assert list(line.get_xdata()) == list(rates) and set(line.get_ydata()) == {0.1}

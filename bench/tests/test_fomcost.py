@@ -24,8 +24,9 @@ from test_network import possible
 from test_standin import server as server  # the fixture
 
 from starling_bench.captured import capture, frames
-from starling_bench.studies.fomcost import plans
-from starling_bench.tsf import tables
+from starling_bench.studies.fomcost import STUDY, plans
+from starling_bench.tsf import planned as planning, tables
+from starling_bench.tsf.plan import load as plan_of
 from starling_bench.values.own_class import planned
 
 FOMCOST = os.environ.get("FOMCOST")
@@ -318,12 +319,15 @@ def test_a_class_of_ones_own_fom(fomcost):
     assert "STL-OUT-002" in fomcost.manager.communicate(timeout=LIMIT_S)[1]
     assert (fomcost.manager.returncode, planned()) == (2, before)
     made = tables.read(fomcost.directory / "out.plan" / "fomcost.tsf.toml")
-    own = [s for s in made["sequence"] if s["name"] == "time"]
-    own[0]["rti"] = {}
-    (test,) = own[0]["execution"][0]["test"]
+    own = made["sequence"][0] | {"name": "time", "rti": {}}
+    # For root its data go between hosts, as they are best effort; here all is on one.
+    for at in (own, *own["federate"]):
+        for where in ("host", "rtiexec_host"):
+            at.pop(where, None)
+    (test,) = own["execution"][0]["test"]
     test |= FEW | {"attributes": [1, 30]}
     fomcost.out = "own"
-    code, out, err = fomcost.start({"sequence": own}).end()
+    code, out, err = fomcost.start({"sequence": [own]}).end()
     # On one host best effort is none.
     assert test["transport"] == "best_effort"
     assert (code, err.split("\n")[0]) == (
@@ -389,6 +393,50 @@ def ships(run: Run) -> tuple[dict, list[dict]]:
     values = run.directory / "values.json"
     values.write_text(json.dumps(own))
     return own, planned(own, {"values": str(values), "samples": 1, "warm_up": 7})
+
+
+@pytest.mark.parametrize(
+    "of, left_out, both",
+    [
+        ({"HLAreliable"}, {"net-unicast", "net-multicast", "wire-unicast", "wire-multicast"}, ()),
+        ({"HLAbestEffort"}, {"time", "counted", "net-direct", "wire-direct"}, ()),
+        ({"HLAreliable", "HLAbestEffort"}, set(), ("net", "wire", "counted-net")),
+    ],
+)
+def test_a_class_of_ones_own_is_measured_by_ways_on_which_its_data_go_as_they_say(
+    tmp_path, monkeypatch, of, left_out, both
+):
+    """Where the study takes one transportation of its own classes it takes that of others', too."""
+    module = tmp_path / "ship.xml"
+    some = [ATTRIBUTE.format(*one) for one in SHIPS if one[2] in of]
+    module.write_text(SHIP.format("".join(some)))
+    own = plans.own_class([module], "Ship", "", 1)
+    monkeypatch.setattr(planning.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(planning.shutil, "which", lambda program: program)
+    here = Path(RTI_ROOT), Path(FOMCOST)
+    file, said = plans.write(tmp_path / "whole", *here, None, 1, None, 0)
+    taken = {s["name"]: ways(s) for s in tables.read(file)["sequence"]}
+    assert said == [] and left_out < taken.keys()
+    file, said = plans.write(tmp_path / "out", *here, None, 1, own, 60)
+    plan_of(file, STUDY)  # it can be run
+    found = {s["name"]: ways(s) for s in tables.read(file)["sequence"]}
+    assert found.keys() == taken.keys() - left_out and len(said) == len(left_out)
+    assert all(any(f"'{name}'" in line for line in said) for name in left_out)
+    mine = {{"HLAreliable": "reliable", "HLAbestEffort": "best_effort"}[one] for one in of}
+    for name, by in found.items():
+        assert by == (taken[name] & mine) | ({"both_transportations"} if name in both else set())
+    # Without hosts of their own nothing is left of a class whose data all go otherwise: all is
+    # measured, and marked.
+    monkeypatch.setattr(planning.os, "geteuid", lambda: 1)
+    file, said = plans.write(tmp_path / "alone", *here, None, 1, own, 60)
+    assert len(said) == 1 and {s["name"] for s in tables.read(file)["sequence"]} == {
+        "time", "counted"
+    }  # fmt: skip
+
+
+def ways(sequence: dict) -> set[str]:
+    each = [t["transport"] for t in sequence["execution"][0]["test"]]
+    return {way for one in each for way in ([one] if isinstance(one, str) else one)}
 
 
 def mean(own: dict, s: dict) -> float:

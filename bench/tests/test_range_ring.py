@@ -1,6 +1,7 @@
 """The interface and its user interface: events, the ring's proof, who outlives whom."""
 
 import contextlib
+import fcntl
 import json
 import mmap
 import os
@@ -338,12 +339,14 @@ def test_a_name_that_is_no_files_is_refused(meet, name):
     assert done.returncode == 2 and f"'{name}' is no name; use letters, digits" in done.stderr
 
 
-def forged(size: int, at: dict[int, int]) -> int:
+def forged(size: int, at: dict[int, int], sealed: bool = True) -> int:
     """Memory as an interface shares it, of this process."""
-    memory = os.memfd_create("range")
+    memory = os.memfd_create("range", os.MFD_ALLOW_SEALING)
     os.truncate(memory, size)
     for where, value in at.items():
         os.pwrite(memory, struct.pack("<Q", value), where)
+    if sealed:
+        fcntl.fcntl(memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
     return memory
 
 
@@ -367,6 +370,31 @@ def test_memory_that_no_interface_shares_is_not_read(size, at):
     finally:
         os.close(memory)
     assert done.returncode == 2 and "is of another version, or what it shares is" in done.stderr
+
+
+def test_memory_that_could_become_smaller_under_its_reader_is_not_read():
+    memory = forged(SIZE, {MAGIC: VERSION}, sealed=False)
+    try:
+        done = subprocess.run(
+            [RANGEFED, "--lines", "--attach", str(os.getpid())],
+            capture_output=True, text=True, timeout=LIMIT_S,
+        )  # fmt: skip
+    finally:
+        os.close(memory)
+    assert done.returncode == 2 and "is of another version, or what it shares is" in done.stderr
+
+
+def test_nobody_makes_an_interfaces_memory_smaller(meet):
+    live = measuring(started(meet, 1))
+    for path in Path(f"/proc/{live.interface}/fd").iterdir():
+        if "memfd:range" not in os.readlink(path):
+            continue
+        with path.open("r+b") as memory, pytest.raises(PermissionError):
+            os.ftruncate(memory.fileno(), 4096)
+        break
+    else:
+        pytest.fail("its memory is not found")
+    ended(live)
 
 
 def waited_s(pid: int) -> float:

@@ -11,6 +11,7 @@ from itertools import product
 import numpy as np
 
 from ..reports.drawing import PLAIN, Page, legend, plots, plt, style
+from .points import ASIDE
 
 Lines = dict[str, list[dict]]  # points by what carried them
 _GREY = "#888"
@@ -98,7 +99,7 @@ def _ms(us: float | None) -> float | None:
 def _said(lines: Lines, sure: str = "") -> str:
     every = [p for points in lines.values() for p in points]
     kinds = {
-        "Hollow: limited by the machine, or beyond the link": sum(map(_aside, every)),
+        f"Hollow: {ASIDE}": sum(map(_aside, every)),
         "Hollow: clocks leave it open": sum(_open(p, sure) for p in every),
         "Grey: the publisher did not hold its rate": sum(p["unheld"] for p in every),
     }
@@ -106,7 +107,7 @@ def _said(lines: Lines, sure: str = "") -> str:
 
 
 def _aside(p: dict, sure: str = "") -> bool:
-    return p["limited"] or p["beyond"] or _open(p, sure)
+    return p["limited"] or p["beyond"] or p["disturbed"] or _open(p, sure)
 
 
 def _open(p: dict, sure: str) -> bool:

@@ -8,7 +8,7 @@ from operator import itemgetter
 
 from ..statistics import findings
 from ..statistics.findings import Finding
-from .points import THEORY_MIN, judged, plain
+from .points import ASIDE, THEORY_MIN, judged, plain
 
 Sets = dict[tuple[str, str, str], list[dict]]  # of all points, by topology, carrier, kind of sites
 
@@ -39,7 +39,7 @@ def hosts_meet(p: dict) -> bool:
 def told(found: list[Finding], every: list[dict]) -> list[Finding]:
     """With what was left out: who reads "in all" must see of how many."""
     out = sum(not judged(p) for p in every)
-    why = f"{out} of {len(every)} not judged: limited by the machine, or beyond the link"
+    why = f"{out} of {len(every)} not judged: {ASIDE}"
     return [replace(f, numbers="; ".join(filter(None, (f.numbers, why)))) if out else f
             for f in found]  # fmt: skip
 
@@ -90,6 +90,9 @@ def _between(every: Sets, margin: float, of: int) -> list[tuple[str, Finding]]:
         differing = [n for n in range(3) if a[n] != b[n]]
         where = ", ".join(x for n, x in enumerate(a) if n not in differing)
         if differing == [1]:
+            # Whose subscribers look less often has older data, whatever carries it.
+            if len({p["lag_s"] for p in mine + others}) > 1:
+                continue
             for key, what in (("sure_p50_ms", "median latency"), ("sure_sd_ms", "jitter"),
                               ("of_theory", "throughput")):  # fmt: skip
                 f = findings.compared(what, a[1], b[1], values(mine, key), values(others, key), of)
@@ -97,7 +100,8 @@ def _between(every: Sets, margin: float, of: int) -> list[tuple[str, Finding]]:
         elif differing == [2] and {a[2][:3], b[2][:3]} == {"lan", "wan"}:
             lan, wan = (b, a) if a[2].startswith("wan") else (a, b)
             # Who loses on the WAN what sockets lose there, too, does not behave as on the LAN.
-            carried = [[p for p in every[x] if not (p["busy"] or p["over"])] for x in (wan, lan)]
+            fair = lambda p: not (p["busy"] or p["over"] or p["disturbed"])  # noqa: E731
+            carried = [[p for p in every[x] if fair(p)] for x in (wan, lan)]
             for key in ("of_theory", "reliability"):
                 statement = f"WAN behaves as LAN ({wan[2]} beside {lan[2]}): {key}"
                 one, other = (values(points, key) for points in carried)

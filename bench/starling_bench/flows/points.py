@@ -13,13 +13,20 @@ from ..machines.sites import OWN, PROFILES
 from ..machines.topologies import TOPOLOGIES
 from ..reports.cells import ms
 from ..reports.parts import text_table
+from ..statistics import rates
 from ..times import clocks
 
 # What plain sockets and a CPU must leave for a configuration to say anything of middleware.
 THEORY_MIN, BUSY_MAX = 0.98, 0.95
 SOCKETS = "sockets"  # the carrier that is the limit beside others
-_MARKS = {"limited": "limited by the machine", "beyond": "beyond the link",
-          "unheld": "its rate was not held"}  # fmt: skip
+_MARKS = {
+    "limited": "limited by the machine",
+    "beyond": "beyond the link",
+    "disturbed": "disturbed by other programs",
+    "unheld": "its rate was not held",
+}
+# Why findings are not computed from some.
+ASIDE = "limited by the machine, beyond the link, or disturbed by other programs"
 HELD = 0.999  # who sends less of what was planned does not hold its rate
 _BETWEEN = "between adapters, through a gateway"
 _SAME = ("configuration", "entities", "rate", "payload", "transport", "theory_mbps", "conflate",
@@ -109,6 +116,7 @@ def points(summaries: list[dict], marks: Sequence[Mark] = ()) -> list[dict]:
         one["of_theory"] = one["mbps"] / one["theory_mbps"]
         one["reliability"] = one["received"] / one["sent"] if one["sent"] else None
         one["unheld"] = any(map(_unheld, flows))
+        one["disturbed"] = any(map(rates.disturbed, flows))
         each = [f["fragments"] / f["sent"] for f in flows if f["sent"]]
         one["fragments_each"] = sum(each) / len(each) if each else 0.0
         one["way"] = flows[0]["way"]
@@ -203,7 +211,8 @@ def _where(p: dict) -> tuple:
 def judged(p: dict) -> bool:
     """Whether findings are computed from it. Plain sockets are not judged by themselves: what they
     miss though CPU and link allow it is theirs."""
-    return not (p["busy"] or p["over"]) if plain(p) else not (p["limited"] or p["beyond"])
+    keys = ("busy", "over") if plain(p) else ("limited", "beyond")
+    return not (p["disturbed"] or any(map(p.get, keys)))
 
 
 def wire_mbps(p: dict) -> float:

@@ -29,7 +29,7 @@ def verdict(
 ) -> list[str]:
     """A run in a sentence: of its points, or of ways that are gone by one update each."""
     lost = sum(p["lost"] for p in found if p["transport"] == "reliable")
-    limited, beyond = (sum(p[mark] for p in found) for mark in ("limited", "beyond"))
+    aside = {mark: sum(p[mark] for p in found) for mark in ("limited", "beyond", "disturbed")}
     single = [s for s in summaries if s["theory_mbps"] is None]
     reached = sum(bool(s["received"]) for s in single)
     text = (
@@ -37,8 +37,9 @@ def verdict(
         if single and not found
         else f"{len(found)} configurations of {sum(p['flows'] for p in found)} flows; "
         f"{sum(p['received'] for p in found):,} of {sum(p['sent'] for p in found):,} updates "
-        f"received; {lost} lost under reliable delivery. {limited} configurations are limited by "
-        f"the machine, {beyond} are beyond the link: no finding is computed from them."
+        f"received; {lost} lost under reliable delivery. {aside['limited']} configurations are "
+        f"limited by the machine, {aside['beyond']} are beyond the link, {aside['disturbed']} were "
+        "disturbed by other programs: no finding is computed from them."
     )
     marked = any(p[mark.key] for p in found for mark in marks)
     return [report.verdict(store, text, lost > 0 or reached < len(single) or marked)]
@@ -148,7 +149,7 @@ def wake_ups(found: list[dict]) -> list[str]:
          *(ms(of_all(np.median, fit, key), max(p["bound_ms"] for p in of)) if fit else "-"
            for key in ("p50_ms", "sd_ms")))
         for (profile, carrier, scheduling), of in sorted(groups.items())
-        for fit in [[p for p in of if not p["limited"]]]
+        for fit in [[p for p in of if not (p["limited"] or p["disturbed"])]]
     ]  # fmt: skip
     head = ("sites", "carrier", "scheduling", "configurations", "wake-up p50 us", "sd us", "max us",
             "median of latency p50 ms", "of jitter ms")  # fmt: skip
@@ -159,7 +160,8 @@ def wake_ups(found: list[dict]) -> list[str]:
         "<h2>Scheduling, and the host's own wake-ups</h2>",
         "<p>Before each configuration a thread slept 50 times for a millisecond: how late it woke "
         "is the floor under every latency and jitter here (grey in figures 4 to 7 and 9). "
-        "Latency and jitter are medians over the configurations that the machine does not limit. "
+        "Latency and jitter are medians over configurations that the machine does not limit and "
+        "other programs did not disturb. "
         "Real-time beside normal scheduling is among the findings where both ran.</p>",
         *notice, text_table(head, lines),
     ]  # fmt: skip

@@ -145,7 +145,8 @@ def fit(
     return [text_table(("cost", "with 95 % interval", "half of the interval"), rows), plots([plot])]
 
 
-def ease_table(of: dict[str, Ease]) -> str:
+def ease_table(of: dict[str, Ease]) -> list[str]:
     """What each asks of who writes it."""
     lines = [(name, *map(str, (e.lines, e.branches, e.forms))) for name, e in of.items()]
-    return text_table(("layout", "lines of codec", "branches", "forms in memory"), lines)
+    head = ("layout", "lines of codec", "branches", "forms in memory")
+    return ["<h2>Ease of use</h2>", text_table(head, lines)]

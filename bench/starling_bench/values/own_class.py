@@ -8,6 +8,7 @@ both, all together, too.
 
 import difflib
 import random
+from collections.abc import Collection
 from itertools import product
 from pathlib import Path
 
@@ -62,16 +63,38 @@ def updates(
                 "updates": [[octets(sum(map(len, values))).hex()] for values in drawn],
             }  # fmt: skip
     return {
-        "modules": [str(path) for path in model.modules], "counts": counts,
+        "modules": [str(path) for path in model.modules], "class": found.name, "counts": counts,
         "kind": "interaction" if found.interaction else "object", "modes": modes, "tests": tests,
     }  # fmt: skip
 
 
-def planned(own: dict, test: dict) -> list[dict]:
-    """Such tests of all its updates."""
+def planned(own: dict, test: dict, ways: Collection[str] = (*_MESSAGES, _BOTH)) -> list[dict]:
+    """Such tests of all its updates, or of those by some transportations."""
     return [test | {"series": "own", "layout": ["own", "combined"], "kind": own["kind"],
-                    "transport": transport, "attributes": counts, "mode": own["modes"]}
-            for transport, counts in own["counts"].items()]  # fmt: skip
+                    "transport": way, "attributes": numbers, "mode": own["modes"]}
+            for way, numbers in own["counts"].items() if way in ways]  # fmt: skip
+
+
+def instead(plan: dict, own: dict, kept: Collection[str], more: dict) -> list[str]:
+    """Puts such tests in place of a study's, whose fields `kept` and transportations they keep:
+    where a study measures one only, the other goes otherwise than it says. Says which sequences
+    have none then and are left out; if that were all of them, each has all."""
+    tests = {s["name"]: s["execution"][0]["test"] for s in plan["sequence"]}
+    ways = {name: _ways(of) for name, of in tests.items()}
+    if not any(own["counts"].keys() & of for of in ways.values()):
+        ways = {name: {*own["counts"]} for name in tests}
+    for name, of in tests.items():
+        of[:] = planned(own, {k: of[0][k] for k in kept if k in of[0]} | more, ways[name])
+    plan["sequence"] = [s for s in plan["sequence"] if tests[s["name"]]]
+    without = {name: " and ".join(sorted(ways[name])) for name, of in tests.items() if not of}
+    return [f"sequence '{name}': it takes {by.replace('_', ' ')} data, of which the class has none"
+            for name, by in without.items()]  # fmt: skip
+
+
+def _ways(tests: list[dict]) -> set[str]:
+    each = (t["transport"] for t in tests)
+    found = {way for one in each for way in ([one] if isinstance(one, str) else one)}
+    return found | ({_BOTH} if len(found) > 1 else set())
 
 
 def _numbers(most: int) -> list[int]:
@@ -84,23 +107,22 @@ def words(own: dict, combined: dict, samples: str, mode: str, rate_hz: float) ->
     """What all attributes of a class cost beside as many bytes in one (summaries of two tests, and
     the key of their samples), and what they take at a rate, where times of a call were measured."""
     where = f"{mode}: " if mode else ""
-    if (found := more([own[samples]], [combined[samples]])) is None:
-        return []
-    of, than, cost = "", "one", "cost"
-    its = f"its {own['fields']} values"
-    if own["fields"] == 1:
-        its, cost = "its one value", "costs"
+    of, than = "", "one"
     if own["messages"] > 1:
         of = f" in {own['messages']} messages, as they have several transportations,"
         than = "a reliable one"
-    compared = f"{found.text(' %')} more of a call than {than} of as many bytes"
-    if found.known and found.value < 0:
-        less = Estimate(-found.value, -found.high, -found.low)
-        compared = f"{less.text(' %')} less of a call than {than} of as many bytes"
-    elif found.low is not None and not found.known:
-        compared = f"as much of a call as {than} of as many bytes, as far as can be told: " \
-                   f"{found.text(' %')} more"  # fmt: skip
-    said = [f"{where}{its} of {span(own, ' bytes')}{of} {cost} {compared}"]
+    said = []
+    # Of one value there is nothing to compare: the other is one value of as many bytes, too.
+    if own["fields"] > 1 and (found := more([own[samples]], [combined[samples]])):
+        compared = f"{found.text(' %')} more of a call than {than} of as many bytes"
+        if found.known and found.value < 0:
+            less = Estimate(-found.value, -found.high, -found.low)
+            compared = f"{less.text(' %')} less of a call than {than} of as many bytes"
+        elif found.low is not None and not found.known:
+            compared = f"as much of a call as {than} of as many bytes, as far as can be told: " \
+                       f"{found.text(' %')} more"  # fmt: skip
+        its = f"its {own['fields']} values of {span(own, ' bytes')}{of}"
+        said.append(f"{where}{its} cost {compared}")
     if rate_hz and samples == "us":
         share, kilobytes = own["call_mean_us"]["mean"] * rate_hz / 1e4, own["bytes"] * rate_hz / 1e3
         said.append(

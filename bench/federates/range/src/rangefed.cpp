@@ -163,8 +163,10 @@ private:
     }
 
     void start() {
-        int const memory = ::memfd_create("range", 0);
-        if (memory < 0 || ::ftruncate(memory, sizeof(Shared)) != 0) {
+        int const memory = ::memfd_create("range", MFD_ALLOW_SEALING);
+        // Nobody who opens it makes it smaller under those that look into it.
+        if (memory < 0 || ::ftruncate(memory, sizeof(Shared)) != 0 ||
+            ::fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
             throw Failure(std::string("no memory to share: ") + std::strerror(errno));
         }
         shared_ = map(memory);
@@ -214,8 +216,9 @@ private:
             lock_ = memory;
             lockReading(lock_, pid_);
             struct stat there;
-            bool const whole =
-                ::fstat(memory, &there) == 0 && there.st_size == static_cast<off_t>(sizeof(Shared));
+            bool const whole = ::fstat(memory, &there) == 0 &&
+                               there.st_size == static_cast<off_t>(sizeof(Shared)) &&
+                               (::fcntl(memory, F_GET_SEALS) & F_SEAL_SHRINK) != 0;
             if (whole) shared_ = map(memory);
             if (!whole || shared_->magic != Shared::kMagic || !shared_->isSound()) {
                 throw Failure("process " + std::to_string(pid_) +

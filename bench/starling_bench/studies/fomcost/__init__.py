@@ -110,7 +110,7 @@ def whole(
         what = "--rti-root, --program and --out are needed, and --fom and --class together"
         raise BenchError("STL-FOM-010", what, do="see --help", exit_code=USAGE)
     own = plans.own_class(fom, class_name, mode_field, seed) if fom else None
-    places = rti_root.resolve(), program.resolve()
-    file, left_out = plans.write(out, *places, rtis, seed, own, rate, helpers)
-    notes = [f"left out: {what}" for what in left_out]
+    file, left_out = plans.write(out, rti_root, program, rtis, seed, own, rate, helpers)
+    notes = [f"of class '{own['class']}' of {', '.join(own['modules'])}"] if own else []
+    notes += [f"left out: {what}" for what in left_out]
     return Attempt(STUDY, file, out, scale=scale, idle_wait_s=idle_wait_s, notes=notes).run()

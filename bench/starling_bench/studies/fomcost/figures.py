@@ -36,11 +36,12 @@ def write(store: Store, summaries: list[dict]) -> None:
         body += [] if group[0]["wire"] else [*_costs(page, group), *_penalties(group)]
     seen, timed = capture.apart(summaries)
     body += _wire(seen)
-    ease = charts.ease_table({x: analysis.ease_of(x) for x in ("multiple", *COMBINED)})
-    body += ["<h2>Ease of use</h2>", ease, *_every(store, timed or summaries)]
+    over = "own" if any(s["series"] == "own" for s in summaries) else "layouts"
+    if over == "layouts":
+        body += charts.ease_table({x: analysis.ease_of(x) for x in ("multiple", *COMBINED)})
+    body += _every(store, timed or summaries)
     body += report.ways(summaries, misnamed)
     body += answers.comparisons(store, answers.found(store, summaries))
-    over = "own" if any(s["series"] == "own" for s in summaries) else "layouts"
     body += report.method(_TEXTS["report"]["method"] + _TEXTS["over"][over])
     report.write(store, "FOM cost report", body)
 
@@ -88,8 +89,7 @@ def _published(name: str, drawn: Drawn, captured: bool = False) -> list[str]:
         if captured:
             steps = {f"{n} bytes beside each": 12.0 + n for n in _TEXTS["overhead"]}
         for line, step in steps.items():
-            at = [(n + 1, first + n * step, None, None) for n in range(5)]
-            theirs[f"published, {line}"] = at
+            theirs[f"published, {line}"] = [(n + 1, first + n * step, None, None) for n in range(5)]
     if name == "modes" and not captured and (fixed := drawn.get("fixed")):
         more = _TEXTS["penalty"]
         theirs["published"] = [(p[0], p[1] * (1 + more[p[0]] / 100), None, None) for p in fixed]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ...tsf import tables
 from ...tsf.planned import beside, possible
-from ...values.own_class import planned, updates
+from ...values.own_class import instead, updates
 
 _EXPERIMENTS = Path(__file__).resolve().parents[3] / "experiments" / "fomcost"
 _ONE = {"reliable": "FomCostReliable.Combined", "best_effort": "FomCostBestEffort.Combined"}
@@ -25,15 +25,14 @@ def write(
     directory = beside(out, ".plan")
     files = (_EXPERIMENTS / f"fomcost{more}.tsf.toml" for more in ("", "-root"))
     plan, left_out = possible(*files, "best effort by UDP, and packets")
+    if own:
+        more = {"values": str(directory / "values.json"), "rate_hz": rate}
+        left_out += instead(plan, own, _KEPT, more)
     for rti in plan["rti"]:
-        rti["root"] = str(root)
+        rti["root"] = str(root.resolve())
     for s in plan["sequence"]:
-        s |= {"fom": str((_EXPERIMENTS / s["fom"]).resolve()), "command": [str(program)]}
+        s |= {"fom": str((_EXPERIMENTS / s["fom"]).resolve()), "command": [str(program.resolve())]}
         tests = s["execution"][0]["test"]
-        if own:
-            kept = {k: tests[0][k] for k in _KEPT if k in tests[0]}
-            kept |= {"values": str(directory / "values.json"), "rate_hz": rate}
-            tests[:] = planned(own, kept)
         for test in tests:
             test["seed"] = seed
             if not helpers and "standard" in test["layout"]:
