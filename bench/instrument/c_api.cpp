@@ -302,13 +302,13 @@ struct starling_instrument final : private Instrument::Events {
         return found;
     }
     int state() const { return stopped_ ? -1 : 0; }
+    // Why it has stopped stays.
     void problem(std::string const& what) {
         std::lock_guard<std::mutex> const held(mutex_);
-        problem_ = what;
+        if (!stopped_) problem_ = what;
     }
-    // A call begins: what an earlier one failed of is over; why it has stopped is not.
+    // A call begins: what an earlier one failed of is over.
     void began() {
-        if (stopped_) return;
         std::lock_guard<std::mutex> const held(mutex_);
         if (!stopped_) problem_.clear();
     }
@@ -354,8 +354,7 @@ private:
                 std::uint64_t const newest = own_.number();
                 std::uint64_t const due = dueBy.by(turn);
                 // Before the first value there is none to send.
-                bool const now = newest != 0 && due > sent;
-                if (now) {
+                if (newest != 0 && due > sent) {
                     sent = due;
                     if (newest != written) {
                         written = own_.get(value_.data(), none);
@@ -372,7 +371,8 @@ private:
             }
             sendEach();  // what was written before `close`
         } catch (std::exception const& e) {
-            problem(e.what());
+            std::lock_guard<std::mutex> const held(mutex_);
+            problem_ = e.what();
             stopped_ = true;
         }
     }

@@ -201,6 +201,41 @@ def test_no_finding_is_computed_from_what_other_programs_disturbed():
     assert table.count("disturbed by other programs") == 1
 
 
+def test_what_is_overwritten_or_looked_at_late_as_asked_is_no_carriers_fault():
+    """Each in none of the statements that would be of that, and how many is said."""
+    asked = [("conflate", 1), ("lag_s", 0.2)]
+    for key, value in asked:
+        late = [p | {key: value, "of_theory": 0.2, "reliability": 0.2, "sure_p50_ms": 100.0}
+                for p in made()]  # fmt: skip
+        found = {f.statement: f for where, f in stated(late) if where == "1-1, starling, local"}
+        of = [AS_THERE, "latency grows with payload"]
+        of += ["throughput meets theory", "reliability is at least 99.9 %"] * (key == "conflate")
+        for statement in of:
+            assert found[statement].answer.startswith("can't be said"), statement
+            assert "120 of 120 overwrite or look late, as asked" in found[statement].numbers
+    assert found["throughput meets theory"].answer == "no"  # who looks late has all
+
+
+def test_a_cpu_that_others_fill_is_no_middlewares():
+    quiet, *_ = flows_between(("starling",), "lan")
+    full = quiet | {"cpu_busy": 0.99, "mbps": quiet["theory_mbps"] / 2}
+    beside = quiet | {"sequence": "1-1.sockets.lan", "adapter": "sockets"}
+    statement = "throughput meets theory where a CPU is full and sockets meet it"
+    for others, answer in ((0.0, "no"), (0.5, None)):
+        found = flow_points.points([full | {"others_cpu": others}, beside])
+        said = {f.statement: f.answer for _, f in stated(found)}
+        assert said.get(statement) == answer
+
+
+def test_tests_that_differ_are_points_of_their_own():
+    """Also those of a file that numbers no configurations."""
+    one = of_a_flow() | {"sequence": "mine", "topology": "", "configuration": -1}
+    several = [one, one | {"lag_s": 0.2}, one | {"test": 3, "payload": 64}]
+    found = flow_points.points(several)
+    assert [p["flows"] for p in found] == [1, 1, 1]
+    assert len({flow_points.identity(p) for p in found}) == 2
+
+
 def test_carriers_are_not_compared_whose_subscribers_look_at_different_times():
     found = between_sites(("sockets", "starling"))
     compared = [f.statement for _, f in stated(found) if "sockets against" in f.statement]
@@ -307,7 +342,8 @@ def test_what_sockets_miss_marks_however_their_carrier_is_called(how):
     assert flow_sections.alone(found) == []
     # Their own miss is told, and nothing of the others'.
     said = answers(found, f"1-1, sockets{CARRIERS[how]}, local")
-    assert said["throughput meets theory"] == "no"
+    nothing = "can't be said: no configuration"  # what is overwritten as asked meets no theory
+    assert said["throughput meets theory"] == (nothing if how == "latest" else "no")
     said = answers(found, f"1-1, starling{CARRIERS[how]}, local")
     assert said["throughput meets theory"] == "can't be said: no configuration"
     # Normal sockets meet theory: they decide for themselves, and for who has none of its own.

@@ -1,14 +1,17 @@
 """What the FOM cost study makes of samples: intervals, regression, recommendation."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from starling_bench.captured import capture
+from starling_bench.errors import BenchError
 from starling_bench.statistics.estimates import Estimate, fit, more
 from starling_bench.studies.fomcost import STUDY, analysis, figures
 from starling_bench.studies.fomcost.fields import COMBINED, MODES
 from starling_bench.values.choice import Evidence, recommend
-from starling_bench.values.own_class import side_by_side
+from starling_bench.values.own_class import arguments, side_by_side
 from starling_bench.values.source import Ease, ease
 
 SEVERAL = (100.0, Ease(30, 70, 1))
@@ -362,3 +365,14 @@ def test_what_else_a_process_does_is_no_part_of_counted_instructions():
     of = {"instructions": [1451.2, 1135.7], "us": [2.0, 1.0]}
     assert analysis.values(of, "instructions") == [1135.7]
     assert analysis.values(of, "us") == [2.0, 1.0]
+
+
+def test_an_execution_has_values_of_one_file_and_one_seed():
+    one = SimpleNamespace(values="", seed=3)
+    assert arguments([one, one]) == ["--seed", "3"]
+    assert arguments([one, SimpleNamespace(values="v.json", seed=3)]) == [
+        "--values", "v.json", "--seed", "3"
+    ]  # fmt: skip
+    for other in (SimpleNamespace(values="", seed=4), SimpleNamespace(values="w.json", seed=3)):
+        with pytest.raises(BenchError, match=r"tests of an execution differ in '(seed|values)'"):
+            arguments([SimpleNamespace(values="v.json", seed=3), other])

@@ -268,6 +268,32 @@ def test_each_write_goes_out_at_the_rate_0_and_a_full_queue_is_told(meet):
         of.starling_instrument_close(it)
 
 
+def test_what_was_written_before_close_goes_out(meet):
+    """In turns of a second: all ten wait when it closes."""
+    at = meet[meet.index("--local-settings") + 1]
+    of, settings = library(), f"exercise=x;adapter=tcp;connect={at};station="
+    value, news = ctypes.create_string_buffer(8), News()
+    one = entered(of, f"{settings}1;turns=1", 8, 0, 1)
+    two = entered(of, f"{settings}2", 8, 0, 1)
+    written = 0
+
+    def heard(count: int) -> bool:
+        return (of.starling_instrument_read(two, 1, value, ctypes.byref(news)) == 1
+                and news.count >= count)  # fmt: skip
+
+    def first() -> bool:
+        nonlocal written
+        written += of.starling_instrument_write(one, value) == 0
+        return heard(1)
+
+    wait_for(first)
+    for _ in range(10):
+        assert of.starling_instrument_write(one, value) == 0
+    of.starling_instrument_close(one)
+    wait_for(lambda: heard(written + 10))
+    of.starling_instrument_close(two)
+
+
 @pytest.mark.parametrize("way", ["pkg-config", "cmake"])
 def test_an_installed_library_is_found(meet, tmp_path, way):
     prefix = tmp_path / "prefix"

@@ -307,6 +307,38 @@ def test_only_a_log_of_the_same_name_is_in_the_way(name, meet, tmp_path):
     assert "STL-OUT-002" not in done.stdout and '"event": "ended"' in done.stdout
 
 
+@pytest.mark.parametrize(("more", "said"), [
+    (["--hz", "60"], "--hz is an interface's"), (["--bytes", "64"], "--bytes is an interface's"),
+    (["--show", "web"], "nobody knows the period"),
+])  # fmt: skip
+def test_who_looks_at_an_interface_that_runs_asks_nothing_else_of_it(more, said):
+    more = [*more, "--headless"] if more[0] != "--show" else more
+    done = subprocess.run(
+        [sys.executable, "-m", "starling_bench", "range", "live", "--attach", "1", "--adapter",
+         "tcp", "--rangefed", RANGEFED, *more], capture_output=True, text=True, timeout=LIMIT_S,
+    )  # fmt: skip
+    assert done.returncode == 2 and f"STL-LIV-003: {said}" in done.stderr, done.stderr
+
+
+def test_an_interface_that_runs_is_looked_at(meet):
+    one = measuring(started(meet, 1))
+    interface = one.interface
+    one.process.kill()
+    one.process.wait()
+    command = [sys.executable, "-m", "starling_bench", "range", "live", "--headless", "--adapter",
+               "tcp", "--rangefed", RANGEFED, "--attach", str(interface)]  # fmt: skip
+    shown = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    for line in shown.stdout:
+        event = json.loads(line)
+        if event["event"] == "state" and event["elements"] > 0 and event["federates"]:
+            break
+    else:
+        pytest.fail("nothing came")
+    os.kill(interface, signal.SIGTERM)
+    *_, last = map(json.loads, shown.communicate(timeout=LIMIT_S)[0].splitlines())
+    assert last["event"] == "ended"
+
+
 def test_whoever_stops_looking_leaves_nothing_running():
     """Who reads the lines has gone: the program is ended all the same."""
     code = (

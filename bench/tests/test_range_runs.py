@@ -344,6 +344,16 @@ def test_samples_that_a_reader_was_too_slow_for_are_counted_by_sender(run):
         assert row["lost"] == "0"
 
 
+@pytest.mark.parametrize("hz", [400, 2000])
+def test_a_reader_looks_as_often_as_a_rate_wants(run, hz):
+    """A ring has 60 elements: at 400 Hz those of 150 ms."""
+    test = f"bytes = 16\nhz = {hz}\nduration_s = 3\nfloor_s = 0.1\ntick_hz = {hz + 100}"
+    run.start(text(f'{test}\nscheduling = "normal"', adapter="tcp"))
+    code, _, err = run.end()
+    assert code == 0, err
+    assert all(int(r["elements_missed"]) == 0 < int(r["sent"]) for r in run.rows())
+
+
 @pytest.mark.parametrize("adapter", ["starling", "tcp"])
 def test_what_the_rtis_own_process_holds_in_memory_is_kept(run, adapter):
     """Before each test and after it; plain sockets have none."""

@@ -13,7 +13,15 @@ from ..errors import USAGE, BenchError
 from ..machines.identity import Run
 from ..machines.rti import Rti, adapter_for
 from ..study import Study
+from ..times import samples
 from . import live
+
+# Options of the interface that is started.
+_OF_INTERFACE = {
+    "name": "name", "station": "station", "federation": "federation", "enter": "enter",
+    "size": "bytes", "hz": "hz", "best_effort": "best-effort", "normal": "normal", "fom": "fom",
+    "connect": "connect",
+}  # fmt: skip
 
 
 def command(study: Study, app: typer.Typer) -> None:
@@ -23,6 +31,7 @@ def command(study: Study, app: typer.Typer) -> None:
     @app.command("live")
     @guarded
     def by_hand(
+        context: typer.Context,
         name: Annotated[str, typer.Option(help="Of this federate.")] = "federate",
         station: Annotated[int, typer.Option(help="Its number.", min=1, max=10)] = 1,
         federation: Annotated[str, typer.Option(help="Federation execution.")] = "live",
@@ -32,7 +41,7 @@ def command(study: Study, app: typer.Typer) -> None:
         ] = "either",
         size: Annotated[int, typer.Option("--bytes", help="Of the record.", min=16)] = 1024,
         hz: Annotated[
-            float, typer.Option(help="Rate of the record.", min=0.01, callback=finite)
+            float, typer.Option(help="Rate of the record.", min=0.01, max=500, callback=finite)
         ] = 10.0,
         best_effort: Annotated[bool, typer.Option(help="Not reliable.")] = False,
         normal: Annotated[bool, typer.Option(help="No real-time priority.")] = False,
@@ -54,12 +63,20 @@ def command(study: Study, app: typer.Typer) -> None:
         attach: Annotated[int, typer.Option(help="Process of an interface that runs.")] = 0,
     ) -> int:
         """Takes part by hand: start, resign, logging; delivery times as they come."""
+        typed = lambda key: context.get_parameter_source(key).name == "COMMANDLINE"  # noqa: E731
+        if attach and (given := [name for key, name in _OF_INTERFACE.items() if typed(key)]):
+            what = f"--{given[0]} is an interface's, and the one of --attach runs"
+            raise BenchError("STL-LIV-003", what, do=f"leave out --{given[0]}", exit_code=USAGE)
+        if attach and not (budget_ms or headless):
+            what, do = "nobody knows the period of an interface that runs", "give --budget-ms"
+            raise BenchError("STL-LIV-003", what, do=do, exit_code=USAGE)
         found = shutil.which(program)
         if not found:
             raise BenchError("STL-RUN-002", f"there is no program '{program}'", "",
                              f"build it or give --{study.program} PATH", USAGE)  # fmt: skip
         web = show == "web" and not headless
-        words = [found, "--lines", "--every-ms", "100" if web else "200"]
+        every = samples.every_ms(hz, 100 if web else 200)
+        words = [found, "--lines", "--every-ms", str(every)]
         me = Run()
         try:
             rti = Rti(adapter=adapter, local_settings=connect)

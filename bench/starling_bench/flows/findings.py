@@ -8,7 +8,7 @@ from operator import itemgetter
 
 from ..statistics import findings
 from ..statistics.findings import Finding
-from .points import ASIDE, THEORY_MIN, judged, plain
+from .points import ASIDE, THEORY_MIN, identity, judged, plain
 
 Sets = dict[tuple[str, str, str], list[dict]]  # of all points, by topology, carrier, kind of sites
 
@@ -38,18 +38,19 @@ def hosts_meet(p: dict) -> bool:
 
 def told(found: list[Finding], every: list[dict]) -> list[Finding]:
     """With what was left out: who reads "in all" must see of how many."""
-    out = sum(not judged(p) for p in every)
-    why = f"{out} of {len(every)} not judged: {ASIDE}"
-    return [replace(f, numbers="; ".join(filter(None, (f.numbers, why)))) if out else f
-            for f in found]  # fmt: skip
+    out, asked = (sum(map(bool, of)) for of in (
+        (not judged(p) for p in every), (p["conflate"] or p["lag_s"] for p in every)))  # fmt: skip
+    why = [f"{out} of {len(every)} not judged: {ASIDE}"] if out else []
+    why += [f"{asked} of {len(every)} overwrite or look late, as asked: in no statement that would "
+            "be of that"] if asked else []  # fmt: skip
+    return [replace(f, numbers="; ".join(filter(None, (f.numbers, *why)))) for f in found]
 
 
 def busy(every: list[dict]) -> list[Finding]:
     """Where a CPU is full and sockets meet theory all the same, the machine is no excuse."""
     statement = "throughput meets theory where a CPU is full and sockets meet it"
-    at = [
-        p for p in every if p["busy"] and not (p["missed"] or p["alone"] or p["over"] or plain(p))
-    ]
+    excuses = ("missed", "alone", "over", "disturbed", "conflate")
+    at = [p for p in every if p["busy"] and not (plain(p) or any(map(p.get, excuses)))]
     return [findings.every(statement, at, meets, name)] if at else []
 
 
@@ -84,7 +85,7 @@ def between(of: Sets, margin: float) -> list[tuple[str, Finding]]:
 
 def _between(every: Sets, margin: float, of: int) -> list[tuple[str, Finding]]:
     said = []
-    values = lambda points, key: {p["configuration"]: p[key] or 0 for p in points}  # noqa: E731
+    values = lambda points, key: {identity(p): p[key] or 0 for p in points}  # noqa: E731
     good = {key: list(filter(judged, points)) for key, points in every.items()}
     for (a, mine), (b, others) in combinations(good.items(), 2):
         differing = [n for n in range(3) if a[n] != b[n]]

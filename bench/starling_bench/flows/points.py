@@ -27,7 +27,6 @@ _MARKS = {
 }
 # Why findings are not computed from some.
 ASIDE = "limited by the machine, beyond the link, or disturbed by other programs"
-HELD = 0.999  # who sends less of what was planned does not hold its rate
 _BETWEEN = "between adapters, through a gateway"
 _SAME = ("configuration", "entities", "rate", "payload", "transport", "theory_mbps", "conflate",
          "lag_s", "scheduling")  # fmt: skip
@@ -83,14 +82,7 @@ def points(summaries: list[dict], marks: Sequence[Mark] = ()) -> list[dict]:
     groups: dict[tuple, list[dict]] = {}
     for s in summaries:
         if s["theory_mbps"] is not None:
-            key = (
-                *place(s),
-                s["configuration"],
-                s["entities"],
-                s["rate"],
-                s["payload"],
-                s["transport"],
-            )
+            key = (*place(s), *map(s.get, (*_SAME, "execution", "test")))
             groups.setdefault(key, []).append(s)
     found = []
     for (topology, carrier, profile, *_), flows in groups.items():
@@ -142,7 +134,7 @@ def _unheld(f: dict) -> bool:
     planned = f["sent"] + f["unsent"]
     planned_s = planned / f["entities"] / f["rate"] / f.get("samples", 1)
     late = f["late_sends"] > _LATE_MAX * f["sent"] or (f["send_s"] or 0) > _LONGER * planned_s
-    return late or f["sent"] < HELD * planned
+    return late or f["sent"] < rates.HELD * planned
 
 
 def _by_host(flows: list[dict]) -> list[float]:
@@ -205,7 +197,12 @@ def plain(p: dict) -> bool:
 
 
 def _where(p: dict) -> tuple:
-    return p["topology"], p["profile"], p["configuration"]
+    return p["topology"], p["profile"], identity(p)
+
+
+def identity(p: dict) -> tuple:
+    """Of what was sent, whatever carried it: a file of one's own numbers no configurations."""
+    return tuple(p[k] for k in ("configuration", "entities", "rate", "payload", "transport"))
 
 
 def judged(p: dict) -> bool:

@@ -28,7 +28,8 @@ def timed(summaries: list[dict], facts: Callable[[dict, str], dict]) -> list[Tim
     found = []
     for (sequence, execution, test, name), s in seen.items():
         told = facts(s, name)
-        share = told["thread_s"] / max(s["planned"] / s["hz"], 1e-9)
+        turns = told["deadlines"]["turns"] + told["deadlines"]["missed"]
+        share = told["thread_s"] / max(turns / s["tick_hz"], 1e-9)
         found.append(Timed(f"{sequence}/{execution} {test}", name, told, share))
     return found
 

@@ -9,6 +9,7 @@ from . import stats
 # A delay of a scheduler's turn, a few ms, must be a small part of a sample that is to tell a rate;
 # round trips, whose every wait the scheduler ends, take longer to be as usual.
 SPAN_MIN_S, TRIPS_MIN_S = 0.01, 0.02
+HELD = 0.999  # who sends less of what was planned does not hold its rate
 
 
 def rate(row: dict) -> float:

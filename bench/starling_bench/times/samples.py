@@ -20,6 +20,13 @@ RAW = np.dtype([("arrived", "<u8"), ("delivery", "<i8"), ("count", "<u4"), ("sen
 PING = np.dtype([("to", "<u4"), ("size", "<u4"), *((n, "<u8") for n in
                  ("sent", "there", "back", "came"))])  # fmt: skip
 _OF = "what was heard"
+# Of the ring: one for each update of its own.
+_ELEMENTS = 60
+
+
+def every_ms(hz: float, most: int = 200) -> int:
+    """How often a reader looks into the ring of who sends at `hz`: before a third of it is new."""
+    return max(1, min(most, int(1000 * _ELEMENTS / 3 / hz)))
 
 
 class _Wakes(BaseModel):

@@ -68,6 +68,16 @@ def updates(
     }  # fmt: skip
 
 
+def arguments(tests: list) -> list[str]:
+    """What the federates of an execution are told of its tests' values: one file, one seed."""
+    found = {key: {getattr(t, key) for t in tests} - {""} for key in ("values", "seed")}
+    for key, each in found.items():
+        if len(each) > 1:
+            what = f"the tests of an execution differ in '{key}': {', '.join(map(str, each))}"
+            raise BenchError("STL-TSF-004", what, do="make an execution of each", exit_code=USAGE)
+    return [word for key, each in found.items() for one in each for word in (f"--{key}", str(one))]
+
+
 def planned(own: dict, test: dict, ways: Collection[str] = (*_MESSAGES, _BOTH)) -> list[dict]:
     """Such tests of all its updates, or of those by some transportations."""
     return [test | {"series": "own", "layout": ["own", "combined"], "kind": own["kind"],

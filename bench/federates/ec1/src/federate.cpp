@@ -77,14 +77,20 @@ Federate::Federate(Options options, volatile std::sig_atomic_t const& stop)
     // Sleeps end when they are to, not up to 50 us later.
     ::prctl(PR_SET_TIMERSLACK, 1);
     if (!options_.realTime) return;
-    sched_param const priority = {10};
-    bool const locked = ::mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
-    if (::sched_setscheduler(0, SCHED_FIFO, &priority) == 0 && locked) {
-        scheduling_ = "real-time";
-    } else {
-        scheduling_ = "real-time not allowed";
-        std::cout << "real-time scheduling is not allowed here: " << std::strerror(errno) << "\n";
+    // Half of it is none: whoever is called "not allowed" runs as the others do.
+    sched_param const priority = {10}, usual = {0};
+    char const* what = "locking memory";
+    bool allowed = ::mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
+    if (allowed) {
+        what = "real-time scheduling";
+        allowed = ::sched_setscheduler(0, SCHED_FIFO, &priority) == 0;
     }
+    std::string const why = std::strerror(errno);
+    scheduling_ = allowed ? "real-time" : "real-time not allowed";
+    if (allowed) return;
+    std::cout << what << " is not allowed here: " << why << "\n";
+    ::munlockall();
+    ::sched_setscheduler(0, SCHED_OTHER, &usual);
 }
 
 void Federate::run() {
@@ -148,6 +154,7 @@ void Federate::join() {
 void Federate::joinPatiently(bench::Endpoint& to) {
     std::uint64_t const start = nowNs();
     while (!to.join(options_.federation, options_.fom, options_.name)) {
+        if (stop_ != 0) throw Failure("ended by signal " + std::to_string(stop_));
         if (secondsSince(start) > options_.joinTimeoutS) {
             throw Failure("'" + options_.federation + "' could not be joined in time");
         }

@@ -337,7 +337,6 @@ void Flows::count(Flow& flow, std::size_t publisher, std::size_t entity, std::ui
         flow.least = std::min(flow.least, latency);
         flow.most = std::max(flow.most, latency);
         flow.firstStamp = flow.unique == 1 ? stamp : std::min(flow.firstStamp, stamp);
-        flow.lastStamp = std::max(flow.lastStamp, stamp);
         flow.lastArrival = now;
     } else {
         ++flow.duplicates;

@@ -39,7 +39,7 @@ struct Failure : std::runtime_error {
 };
 
 struct Options {
-    bool lines = false, await = false, elements = false;
+    bool lines = false, await = false, elements = false, named = false;
     int attach = 0;  // the process of an interface that runs
     int everyMs = 200;
     std::string name = "federate", out;
@@ -89,6 +89,7 @@ Options parse(int argc, char** argv) {
         else if (option == "--name" || option == "--out") {
             // What both need to know.
             (option == "--name" ? o.name : o.out) = value();
+            if (option == "--name") o.named = true;
             o.interface.insert(o.interface.end(), {option, given[i]});
         } else {
             o.interface.push_back(option);
@@ -224,7 +225,11 @@ private:
                 throw Failure("process " + std::to_string(pid_) +
                               " is of another version, or what it shares is damaged");
             }
-            if (o_.name == "federate" && shared_->name[0] != 0) o_.name = shared_->name;
+            if (!o_.named && shared_->name[0] != 0) o_.name = shared_->name;
+            if (!isName(o_.name)) {
+                throw Failure("process " + std::to_string(pid_) + " says '" + o_.name +
+                              "' for its name, which is none");
+            }
             ring_.reset(new range::RingReader(*shared_));
             return;
         }
@@ -322,9 +327,8 @@ private:
         else tell({{"event", "unknown"}, {"word", word}});
     }
     void forward() {
-        if (child_ > 0) ::kill(child_, stopAsked);
-        else stopped_ = true;
-        if (stopped_) std::exit(0);
+        if (child_ <= 0) std::exit(0);
+        ::kill(child_, stopAsked);
     }
 
     int conclude() {
@@ -361,7 +365,7 @@ private:
     std::unique_ptr<range::SampleLog> log_;
     std::uint64_t missed_ = 0;
     std::string in_;
-    bool closed_ = false, stopped_ = false, ended_ = false;
+    bool closed_ = false, ended_ = false;
 };
 
 }  // namespace

@@ -46,7 +46,6 @@ public:
             if (logging) write("samples", test, part);
             // Only now: what a reader has not marked when it is killed, the next one takes again.
             shared.taken.store(at, std::memory_order_release);
-            count_ += part.size();
         }
         shared.written.store(at);
     }
@@ -72,7 +71,6 @@ public:
     void keep(std::vector<Element> const& elements, unsigned test) {
         if (!elements.empty()) write("elements", test, elements);
     }
-    std::uint64_t count() const { return count_; }
 
 private:
     // All of it is on disk when this returns.
@@ -103,7 +101,6 @@ private:
 
     std::string directory_, name_;
     std::map<std::string, std::FILE*> files_;
-    std::uint64_t count_ = 0;
     bool goesOn_ = false;
 };
 

@@ -65,7 +65,6 @@ std::array<long, 2> memoryKb() {
     return {residentKb("self"), residentKb(std::to_string(::getppid()))};
 }
 
-// Of the kernel that runs: hosts that share it have one clock.
 std::string fileOf(std::string const& out, char const* what, Test const& test,
                    std::string const& name, char const* kind) {
     return out + "/" + what + "_test" + std::to_string(test.number) + "_" + name + kind;
@@ -121,6 +120,7 @@ void Session::join() {
     instrument_.connect();
     std::uint64_t const start = Measure::monotonicNs();
     while (!instrument_.join()) {
+        check();
         if (secondsSince(start) > options_.joinTimeoutS) {
             throw Failure("the federation execution could not be joined in time");
         }
@@ -624,14 +624,17 @@ void Session::readPipe() {
 }
 
 void Session::watch() {
-    std::uint64_t seen = UINT64_MAX, sinceNs = Measure::monotonicNs();
+    std::uint64_t seen = UINT64_MAX, told = UINT64_MAX, sinceNs = Measure::monotonicNs();
     for (unsigned n = 1; !quit_; ++n) {
         ::usleep(100000);
         std::uint64_t const is = beats_ + shared_.turns.load();
         if (is != seen) sinceNs = Measure::monotonicNs();
         if (n % 10 == 0) lookAtClock();
-        if (n % 10 == 0 && is != seen) tellManager({{"event", "alive"}});
         seen = is;
+        if (n % 10 == 0 && is != told) {
+            tellManager({{"event", "alive"}});
+            told = is;
+        }
         if (secondsSince(sinceNs) > patienceS_) {
             // Its own thread hangs: nothing of it can be ended in order.
             std::cerr << "rangefed: nothing went on for " << patienceS_ << " s; it is in "

@@ -22,7 +22,7 @@ struct Options {
     bench::Instrument::Options instrument;
     std::string name, out, manager;
     double joinTimeoutS = 30, dataTimeoutS = 10, lossTimeoutS = 1;
-    bool master = false, paced = false, live = false, await = false, realtime = true;
+    bool master = false, paced = false, live = false;
     std::vector<std::string> names;                          // of all federates, in order
     std::vector<std::pair<std::string, std::string>> pairs;  // senders and receivers, in order
     std::vector<Test> tests;

@@ -13,6 +13,7 @@ from ...flows import flows
 from ...kept.store import Store
 from ...machines import sites, topologies
 from ...reports.cells import ms
+from ...statistics import rates
 from ...study import Study
 from ...times import clocks, discipline
 from ...tsf import planned
@@ -59,11 +60,8 @@ class Ec1(Study):
         return row["mean_ms"]
 
     def doubt(self, of: dict) -> str:
-        # Earlier versions knew one clock only.
-        return clocks.doubt(of.get("clock") or "same", of.get("bound_ms"), of["mean_ms"])
-
-    def more_is_faster(self, s: dict) -> bool:
-        return False
+        clock = of.get("clock") or "same"  # earlier versions knew one only
+        return rates.disturbed(of) or clocks.doubt(clock, of.get("bound_ms"), of["mean_ms"])
 
     def summarize(self, store: Store, of: list[dict], setting: dict) -> dict:
         return flows.summarize(of)

@@ -25,7 +25,7 @@ CONFLATED = {
     "STARLING_CONFLATE_RELIABLE": "HLAobjectRoot.PBOMreliableLatest",
     "STARLING_CONFLATE_BEST_EFFORT": "HLAobjectRoot.PBOMbestEffortLatest",
 }
-DIS_MAX = 3800  # bytes of an Entity State PDU's variable records
+DIS_MAX = 3797  # bytes of payload: a PDU's 3,817, and 20 before the payload
 # What carries one side of a hybrid, and which of these carry what is reliable.
 SIDES = ("tcp", "multicast", "dis", "dds", "starling")
 HYBRIDS = [f"{a}+{b}" for a in SIDES for b in SIDES if a != b]

@@ -17,6 +17,7 @@ from ...reports.transports import by_reliable_links, lost_reliably
 from ...statistics import differences, rates
 from ...study import Study
 from ...tsf.sequences import Sequence, Spec
+from ...values import own_class
 from . import fields, plans, rows
 
 
@@ -33,7 +34,7 @@ class FomCost(Study):
     variables = rows.VARIABLES
     questions = (differences.RTIS,)
     shares = "the receiver counts what has come in memory that it shares with the sender"
-    seconds = staticmethod(fields.seconds)
+    seconds, arguments = staticmethod(fields.seconds), staticmethod(own_class.arguments)
     row = staticmethod(rows.row)
     progress = staticmethod(rows.progress)
 
@@ -46,10 +47,6 @@ class FomCost(Study):
     def classes(self, sequence: Sequence) -> list[str]:
         every = (c for e in sequence.execution for s in e.test for c in fields.classes(s))
         return list(dict.fromkeys(["FomCostTalk", *every]))
-
-    def arguments(self, tests: list[fields.Test]) -> list[str]:
-        values = [t.values for t in tests if t.values]
-        return [*(["--values", values[0]] if values else []), "--seed", str(tests[0].seed)]
 
     def figures(self, store: Store, row: dict, trips: dict) -> dict:
         return rows.figures(row, trips)

@@ -40,7 +40,9 @@ class Range(Study):
     def arguments(self, tests: list[fields.Test]) -> list[str]:
         asked = discipline.of_tests(tests)
         clock = ["--clock", "realtime", "--discipline", asked] if asked else []
-        return [*(["--threaded"] if any(test.threaded for test in tests) else []), *clock]
+        every = samples.every_ms(max(fields.fastest(test.model_dump()) for test in tests))
+        threaded = ["--threaded"] if any(test.threaded for test in tests) else []
+        return [*threaded, *clock, "--every-ms", str(every)]
 
     def figures(self, store: Store, row: dict, trips: dict) -> dict:
         return rows.figures(store, row)

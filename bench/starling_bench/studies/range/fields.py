@@ -87,7 +87,7 @@ def setting_of(setting: dict, station: int) -> dict[str, Any]:
 
 def fastest(test: dict) -> float:
     """The highest rate of its flows."""
-    return max(flow(text)["hz"] for text in test["flows"].split())
+    return max([flow(text)["hz"] for text in test["flows"].split()] or [test["hz"]])
 
 
 def planned(flows: list[str]) -> dict:

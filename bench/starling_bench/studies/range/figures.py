@@ -46,12 +46,8 @@ def write(store: Store, summaries: list[dict]) -> None:
         alone = rates.alone(known)
         body += courses.by_number(page, "federates", lines)
         body += [*(_periods(store, alone) if alone else []), named.left_out_of(known, alone)]
-    source = named.Source(
-        _TABLES,
-        lambda s: rows.flow(store, s, s["setting"]),
-        label, on, ALIKE, ON,
-    )  # fmt: skip
-    body += source.sections(page, known)
+    flow = lambda s: rows.flow(store, s, s["setting"])  # noqa: E731
+    body += named.Source(_TABLES, flow, label, on, ALIKE, ON).sections(page, known)
     body += timers.section(page, timers.timed(summaries, partial(_facts, store)))
     body += report.ways(summaries, lambda s: s["transport"] == "best_effort")
     method = tomllib.loads((_HERE / "texts.toml").read_text(encoding="utf-8"))["method"]

@@ -9,7 +9,7 @@ from ...errors import BenchError
 from ...kept.store import Store
 from ...machines.rti import RAW
 from ...reports import transports
-from ...statistics import differences, stats
+from ...statistics import differences, rates, stats
 from ...study import Columns
 from ...times import clocks, oneway, phases, samples
 from ...variables import BETWEEN, ON, Variable, Variables, setting
@@ -28,8 +28,6 @@ _NAMES = (
     "clock", "bound_ms", "held", "late_share", "log_bytes", "others_cpu",
 )  # fmt: skip
 COLUMNS = Columns(_NAMES, frozenset(_TEXTS), frozenset(_FIGURES))
-# A sender that sends less of what was planned does not hold its rate.
-HELD = 0.999
 
 
 def label(s: dict) -> str:
@@ -128,10 +126,10 @@ def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
     found |= {k: setting[k] for k in ("federates", "transport", "tick_hz")} | own
     found["scheduling"] = samples.scheduling(setting["scheduling"], told, heard)
     found["log_bytes"] = samples.log_bytes(at, found["test"], found["receiver"])
-    turns = told["deadlines"]["turns"]
+    turns, late, missed = map(told["deadlines"].get, ("turns", "late", "missed"))
     found |= {
-        "held": "yes" if found["sent"] >= HELD * found["planned"] else "no",
-        "late_share": (told["deadlines"]["late"] + told["deadlines"]["missed"]) / max(turns, 1),
+        "held": "yes" if found["sent"] >= rates.HELD * found["planned"] else "no",
+        "late_share": (late + missed) / max(turns + missed, 1),
     }
     found |= figures(store, found)
     if missing := [c for c in _NAMES if c not in found]:
