@@ -1,6 +1,7 @@
 """EC1: its configurations, plans, and what small runs of its phases give."""
 
 import asyncio
+import contextlib
 import importlib
 import json
 import os
@@ -8,6 +9,7 @@ import socket
 import struct
 import subprocess
 import sys
+import time
 import tomllib
 from collections import Counter
 from functools import partial
@@ -16,6 +18,7 @@ from pathlib import Path
 import pyarrow.parquet as parquet
 import pytest
 from ec1_runs import EC1FED, FOM, NEEDED, RTI_ROOT, ec1, rows, run_of
+from runs import LIMIT_S
 from test_network import possible
 from test_standin import (
     STANDIN_ROOT,
@@ -388,6 +391,35 @@ def test_what_the_host_itself_is_late_is_drawn_as_the_floor(tmp_path):
         assert "sockets real-time" in page
     else:
         assert "Real-time scheduling was asked for and is not allowed here" in page
+
+
+@NEEDED
+def test_half_of_real_time_is_none(tmp_path):
+    """Who may not lock its memory has no real-time priority either, and is not called so."""
+    if os.geteuid() != 0:
+        assert os.environ.get("REQUIRE_ALL") != "1"
+        pytest.skip("who takes rights away is root")
+    out = tmp_path / "out"
+    without = ["setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock",
+               "prlimit", "--memlock=0"]  # fmt: skip
+    manager = subprocess.Popen(
+        [*without, sys.executable, "-m", "starling_bench", "ec1", "phase2", "--out", str(out),
+         "--ec1fed", EC1FED, "--idle-wait-s", "0", "--rti-root", RTI_ROOT, "--adapters", "sockets",
+         "--topology", "1-1", "--only", "1", "--real-time", "on"],
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    seen = set()
+    while manager.poll() is None:
+        for at in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                words = (at / "cmdline").read_bytes().split(b"\0")
+                if words[0] == EC1FED.encode() and str(out).encode() in b" ".join(words):
+                    seen.add(os.sched_getscheduler(int(at.name)))
+        time.sleep(0.01)
+    said = manager.communicate(timeout=LIMIT_S)[0]
+    assert manager.returncode == 0, said
+    assert seen == {os.SCHED_OTHER}
+    assert {r["scheduling"] for r in rows(out)} == {"real-time not allowed"}
 
 
 @pytest.mark.long
