@@ -156,6 +156,16 @@ def test_bundles_that_an_evoke_ends_are_said_not_to_be_of_5_ms(monkeypatch):
         assert len(words) == 2 + bool(s["unlike"])
 
 
+def test_records_that_nobody_of_a_test_can_have_sent_are_said(monkeypatch):
+    s = flows(SHIPPED[0])[0] | HELD | {"sender": "f1", "test": 1, "unlike": ""}
+    told = {"foreign": 2, "heard": {"f2": {"beyond": 3}, "f3": {"beyond": 0}}}
+    monkeypatch.setattr(figures, "_facts", lambda *_: told)
+    (said,) = figures._notices(None, [s])
+    assert "&#x27;f1&#x27; heard 5 records in test 1 that nobody who takes part can have" in said
+    monkeypatch.setattr(figures, "_facts", lambda *_: {"foreign": 0})
+    assert figures._notices(None, [s]) == []
+
+
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
 def test_best_effort_is_by_datagrams_and_reliable_data_is_not(path):
     """On one host only where that is asked for; between hosts it goes so by itself."""

@@ -50,6 +50,10 @@ class _OfPublisher(_OfClock):
     publisher: int  # its number; -1: it publishes nothing
 
 
+class _Heard(BaseModel):
+    beyond: int = 0
+
+
 class _Facts(_OfClock):
     """What is read of a federate's facts."""
 
@@ -59,6 +63,8 @@ class _Facts(_OfClock):
     floor: _Wakes
     thread_s: float
     notice: str = ""
+    foreign: int = 0
+    heard: dict[str, _Heard] = {}
 
 
 def _path(directory: Path, what: str, test: int, name: str, kind: str) -> Path:

@@ -79,6 +79,10 @@ def _notices(store: Store, summaries: list[dict]) -> list[str]:
         facts = _facts(store, s, s["sender"])
         if facts.get("notice"):
             told[f"Not real-time: {facts['notice']}"] = None
+        beyond = sum(of["beyond"] for of in facts.get("heard", {}).values())
+        if strange := facts.get("foreign", 0) + beyond:
+            told[f"'{s['sender']}' heard {strange:,} records in test {s['test']} that nobody who "
+                 "takes part can have sent: they are in no figure."] = None  # fmt: skip
         if s["held"] == "no":
             told[
                 f"'{s['sender']}' did not hold its rate in test {s['test']} of {s['sequence']}/"
