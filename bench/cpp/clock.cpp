@@ -9,15 +9,6 @@
 
 namespace bench {
 
-namespace {
-
-std::uint64_t nsOf(timespec const& t) {
-    return static_cast<std::uint64_t>(t.tv_sec) * 1000000000u +
-           static_cast<std::uint64_t>(t.tv_nsec);
-}
-
-}  // namespace
-
 std::atomic<std::uint64_t> Clock::injectedNs_{0};
 std::uint64_t Clock::toInjectNs_ = 0;
 

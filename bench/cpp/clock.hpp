@@ -2,13 +2,12 @@
 // and notices when it has jumped.
 #pragma once
 
-#include <time.h>
-
 #include <atomic>
 #include <cstdint>
 #include <stdexcept>
 
 #include "jumps.hpp"
+#include "kernel_time.hpp"
 
 namespace bench {
 
@@ -32,11 +31,7 @@ public:
     class Reader {
     public:
         std::uint64_t nowNs() const {
-            timespec now;
-            ::clock_gettime(CLOCK_MONOTONIC, &now);
-            return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u +
-                   static_cast<std::uint64_t>(now.tv_nsec) +
-                   injectedNs_->load(std::memory_order_relaxed);
+            return readNs(CLOCK_MONOTONIC) + injectedNs_->load(std::memory_order_relaxed);
         }
 
     private:

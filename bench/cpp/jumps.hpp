@@ -1,10 +1,10 @@
 // Notices that a clock was set: that it goes otherwise than one which nobody sets.
 #pragma once
 
-#include <time.h>
-
 #include <cstdint>
 #include <cstdlib>
+
+#include "kernel_time.hpp"
 
 namespace bench {
 
@@ -52,12 +52,7 @@ private:
         std::uint64_t const before = rawNs(), now = nowNs(), after = rawNs();
         return {now, before, after - before};
     }
-    std::uint64_t rawNs() const {
-        timespec now;
-        ::clock_gettime(beside_.clock, &now);
-        return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u +
-               static_cast<std::uint64_t>(now.tv_nsec);
-    }
+    std::uint64_t rawNs() const { return readNs(beside_.clock); }
 
     Beside beside_;
     Readings last_;

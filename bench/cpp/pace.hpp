@@ -2,11 +2,10 @@
 // that what one turn takes delays no other, and counts what came of them.
 #pragma once
 
-#include <time.h>
-
 #include <array>
-#include <cerrno>
 #include <cstdint>
+
+#include "kernel_time.hpp"
 
 namespace bench {
 
@@ -98,14 +97,5 @@ private:
     double hz_, phase_, tickHz_;
     std::uint64_t updates_;
 };
-
-// Sleeps until then by CLOCK_MONOTONIC.
-inline void sleepUntil(std::uint64_t ns) {
-    timespec at;
-    at.tv_sec = static_cast<time_t>(ns / 1000000000);
-    at.tv_nsec = static_cast<long>(ns % 1000000000);
-    while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
-    }
-}
 
 }  // namespace bench

@@ -3,9 +3,9 @@
 // it, which is the host's to all that read it; no clock of the machine is touched.
 #pragma once
 
-#include <time.h>
-
 #include <cstdint>
+
+#include "kernel_time.hpp"
 
 namespace bench {
 
@@ -19,10 +19,7 @@ public:
     explicit StationClock(Kind kind = Kind::monotonic);
 
     std::uint64_t nowNs() const {
-        timespec now;
-        ::clock_gettime(id_, &now);
-        std::uint64_t const ns = static_cast<std::uint64_t>(now.tv_sec) * 1000000000u +
-                                 static_cast<std::uint64_t>(now.tv_nsec);
+        std::uint64_t const ns = readNs(id_);
         return wrong_ ? wrong(ns) : ns;
     }
 

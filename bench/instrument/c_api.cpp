@@ -386,12 +386,7 @@ private:
             instrument_.update();
         }
     }
-    static std::uint64_t now() {
-        timespec t;
-        ::clock_gettime(CLOCK_MONOTONIC, &t);
-        return static_cast<std::uint64_t>(t.tv_sec) * 1000000000u +
-               static_cast<std::uint64_t>(t.tv_nsec);
-    }
+    static std::uint64_t now() { return bench::readNs(CLOCK_MONOTONIC); }
 
     void arrived(bench::RecordHead const& head, std::uint64_t nowNs, unsigned char const* bytes,
                  std::size_t size) override {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernel_time.hpp"
+
 namespace bench {
 
 namespace {
@@ -105,10 +107,7 @@ std::uint64_t Instrument::send() {
 }
 
 void Instrument::turnUntil(std::uint64_t monotonicNs) {
-    timespec now;
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    std::uint64_t const is = static_cast<std::uint64_t>(now.tv_sec) * 1000000000u +
-                             static_cast<std::uint64_t>(now.tv_nsec);
+    std::uint64_t const is = readNs(CLOCK_MONOTONIC);
     if (monotonicNs <= is) return endpoint_->tick(0, 0);
     double const left = static_cast<double>(monotonicNs - is) * 1e-9;
     endpoint_->tick(left, left);

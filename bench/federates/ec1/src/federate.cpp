@@ -14,6 +14,7 @@
 #include <numeric>
 
 #include "ask.hpp"
+#include "kernel_time.hpp"
 
 namespace ec1 {
 
@@ -212,6 +213,7 @@ void Federate::pump(double seconds) {
         // It looks only so often, and takes all that there is then.
         timespec const pause = {static_cast<time_t>(test_.lagS),
                                 static_cast<long>(std::fmod(test_.lagS, 1) * 1e9)};
+        // A signal ends it: whoever is asked to stop does not wait for this.
         ::clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
         endpoint_->tick(0, 0.05);
     } else if (bridge_) {
@@ -508,9 +510,7 @@ bool Federate::obey(Call const& call) {
         wakeUps_.clear();
         for (int i = 0; i < kWakeUps && options_.master; ++i) {
             std::uint64_t const until = nowNs() + 1000000;
-            timespec const at = {static_cast<time_t>(until / 1000000000),
-                                 static_cast<long>(until % 1000000000)};
-            ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr);
+            bench::sleepUntil(until);
             wakeUps_.push_back(static_cast<double>(nowNs() - until) * 1e-3);
         }
         answer("quiet", call.id);

@@ -1,7 +1,6 @@
 #include "flows.hpp"
 
 #include <sys/resource.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "kernel_time.hpp"
 #include "pbom.hpp"
 
 namespace ec1 {
@@ -56,19 +56,9 @@ double busiest(std::vector<std::pair<double, double>> const& before) {
     return most;
 }
 
-void sleepUntil(std::uint64_t ns) {
-    timespec const at = {static_cast<time_t>(ns / 1000000000), static_cast<long>(ns % 1000000000)};
-    ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr);
-}
-
 }  // namespace
 
-std::uint64_t nowNs() {
-    timespec now;
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
+std::uint64_t nowNs() { return bench::readNs(CLOCK_MONOTONIC); }
 
 double cpuSeconds() {
     rusage used;
@@ -267,7 +257,7 @@ void Flows::send(std::function<void()> const& between) {
         if (some && !byRti_) endpoint_.flush();
         if (nowNs() - lookedNs > latestNs) look();
         if (next < total && due(next) > nowNs()) {
-            sleepUntil(std::min(due(next), lookedNs + latestNs + 1000000));
+            bench::sleepUntil(std::min(due(next), lookedNs + latestNs + 1000000));
         }
     }
     endpoint_.flush();

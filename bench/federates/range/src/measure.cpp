@@ -2,7 +2,6 @@
 
 #include <sched.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include <cerrno>
 #include <cstring>
@@ -14,16 +13,9 @@ namespace {
 // Above whatever else a host runs by default, below the kernel's own threads.
 int const kPriority = 80;
 
-std::uint64_t nsOf(clockid_t clock) {
-    timespec now;
-    ::clock_gettime(clock, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
-
 }  // namespace
 
-std::uint64_t Measure::monotonicNs() { return nsOf(CLOCK_MONOTONIC); }
+std::uint64_t Measure::monotonicNs() { return bench::readNs(CLOCK_MONOTONIC); }
 
 std::string schedule(bool realtime, std::string& notice) {
     sched_param priority{};
@@ -81,7 +73,7 @@ bool Measure::run(Test const& test, unsigned station, std::uint64_t updates) {
     // Instruments don't keep step with each other: their updates are spread over the period.
     double const phase = static_cast<double>(station * 618 % 1000) / 1000;
     bench::Due const due(test.hzOf(station), phase, updates, test.tickHzOf(station));
-    std::uint64_t const cpu = nsOf(CLOCK_THREAD_CPUTIME_ID);
+    std::uint64_t const cpu = bench::readNs(CLOCK_THREAD_CPUTIME_ID);
     std::uint64_t done = 0;
     skipped_ = planned_ = 0;
     bool ended = false;
@@ -109,7 +101,7 @@ bool Measure::run(Test const& test, unsigned station, std::uint64_t updates) {
                 !instrument_.problem().empty() || (updates != 0 && instrument_.gone() != 0);
     }
     planned_ = done;
-    threadS_ = static_cast<double>(nsOf(CLOCK_THREAD_CPUTIME_ID) - cpu) * 1e-9;
+    threadS_ = static_cast<double>(bench::readNs(CLOCK_THREAD_CPUTIME_ID) - cpu) * 1e-9;
     shared_.state.store(static_cast<std::uint32_t>(State::joined));
     return !ended;
 }
