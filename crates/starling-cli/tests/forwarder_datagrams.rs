@@ -232,7 +232,7 @@ fn what_the_cable_drops_is_counted() {
     });
     for site in [0, 1] {
         both.rest();
-        let narrow = "qdisc add dev cable root tbf rate 20mbit burst 20kb limit 30kb";
+        let narrow = "qdisc add dev cable root tbf rate 5mbit burst 20kb limit 30kb";
         assert!(sites.0[site].tc(narrow));
         let Both {
             rtiexec,
