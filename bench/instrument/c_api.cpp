@@ -276,7 +276,7 @@ struct starling_instrument final : private Instrument::Events {
             throw std::runtime_error("there is no station " + std::to_string(station));
         }
         Newest const& of = others_[station];
-        std::uint64_t const other = otherSizes_[station].load(std::memory_order_relaxed);
+        std::uint64_t const other = otherSizes_[station].exchange(0, std::memory_order_relaxed);
         if (other != 0) {
             throw std::runtime_error("station " + std::to_string(station) +
                                      " sends this record of " + std::to_string(other) +

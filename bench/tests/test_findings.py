@@ -244,6 +244,34 @@ def test_carriers_are_not_compared_whose_subscribers_look_at_different_times():
     assert not [f for _, f in stated(lagging) if "sockets against" in f.statement]
 
 
+def test_what_is_overwritten_as_asked_is_beside_the_same_that_keeps_all_alone():
+    """And of these only what it changes by itself: an age, no throughput."""
+    found = between_sites(("dds", "starling"))
+    found += [p | {"carrier": "starling latest", "conflate": 1, "of_theory": 0.2}
+              for p in found if p["carrier"] == "starling"]  # fmt: skip
+    compared = {f.statement for _, f in stated(found) if " against " in f.statement}
+    same = ("median latency", "jitter")
+    assert compared == {f"{what}: starling against starling latest" for what in same} | {
+        f"{what}: dds against starling" for what in (*same, "throughput")
+    }
+
+
+@pytest.mark.parametrize(("way", "transport", "over"), [
+    ("direct tcp; best effort by unicast where it comes", "best_effort", True),
+    ("datagrams", "best_effort", True),
+    ("direct tcp; best effort by multicast where it comes", "best_effort", False),
+    ("direct tcp; best effort by multicast where it comes", "reliable", True),
+    ("multicast datagrams", "best_effort", False),
+    ("DDS", "reliable", False),
+])  # fmt: skip
+def test_a_senders_link_is_full_of_what_goes_to_each_by_itself(way, transport, over):
+    """43 Mbit/s go to four at once through 100 Mbit/s, not to each of them."""
+    flow = of_a_flow() | {"sequence": "1-N.starling.lan", "topology": "1-N", "way": way}
+    flow |= {"transport": transport, "theory_mbps": 43.2, "mbps": 25.0}
+    (found,) = flow_points.points([flow | {"receiver": f"sub{n}"} for n in range(1, 5)])
+    assert found["over"] == over
+
+
 def between_sites(carriers: tuple[str, ...], profile: str = "lan") -> list[dict]:
     return flow_points.points(flows_between(carriers, profile))
 
@@ -487,7 +515,8 @@ def test_a_file_of_ones_own_has_a_report():
         ("own", "mine", "own"), ("own", "other.of.mine", "own")
     ]  # fmt: skip
     assert not any(p["beyond"] or p["limited"] for p in found)
-    assert all(f.statement for _, f in stated(found))
+    said = answers(found, "own, mine, own")
+    assert said["throughput meets theory"] == "no", said
     assert "mine" in "".join(flow_points.tables(found))
     assert flow_sections.fragments(found) == flow_sections.emulated([flow]) == []
     failed = {"sequence": "mine", "state": "failed", "message": "why"}

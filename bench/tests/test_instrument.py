@@ -214,8 +214,10 @@ def test_another_size_is_told_and_a_failure_is_over_with_the_next_call(meet):
     assert said == "station 2 sends this record of 64 bytes; here it was declared with 48"
     assert of.starling_instrument_write(one, value) == 0
     assert of.starling_instrument_error(one) == b""
-    for it in (one, two):
-        of.starling_instrument_close(it)
+    # Of who has left nothing more is said.
+    of.starling_instrument_close(two)
+    wait_for(lambda: of.starling_instrument_read(one, 2, value, None) == 0)
+    of.starling_instrument_close(one)
 
 
 def test_records_are_heard_however_their_sender_lets_them_be_carried(tmp_path, monkeypatch):

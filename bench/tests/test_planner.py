@@ -97,6 +97,29 @@ def test_a_usual_setting_that_failed_is_no_measure():
     ]  # fmt: skip
 
 
+def test_what_clocks_do_not_tell_is_not_called_late():
+    open_ = replace(OVER, in_budget=None, high_ms=None, clock="not known: 7 echoes came")
+    assert not fits(open_, 0.99) and not planner.fails(open_, 0.99)
+    said = sentence(open_, 0.99)
+    assert said == "50 KB at 10 Hz: can't be told, its clocks are not known: 7 echoes came"
+    nothing = replace(OVER, in_budget=0.0, high_ms=None)
+    assert planner.fails(nothing, 0.99) and "too little of it arrived" in sentence(nothing, 0.99)
+
+
+def test_what_other_programs_disturbed_is_no_plain_answer():
+    why = "disturbed by other programs"
+    assert sentence(replace(FITS, disturbed=why), 0.999).endswith(f"to spare; {why}")
+    usual, other = timed(OVER, 130, 1), replace(timed(OVER, 60, 2), setting="other", in_budget=1.0)
+    assert advice([usual, other], "usual", 0.99) == ["other: then all fits"]
+    assert advice([usual, replace(other, disturbed=why)], "usual", 0.99) == [
+        f"other: not known, {why}"
+    ]
+    # Nor is it the measure of others.
+    late = replace(timed(OVER, 120, 3), setting="late")
+    assert "more to spare" in advice([usual, late], "usual", 0.99)[0]
+    assert advice([replace(usual, disturbed=why), late], "usual", 0.99) == ["late: does not fit"]
+
+
 def test_who_cannot_send_does_not_fit():
     lame = Outcome("usual", "5 KB at 60 Hz", 16.7, 1.0, 1.0, False, 10_000)
     assert not fits(lame, 0.999) and "can't hold its rate" in sentence(lame, 0.999)
@@ -148,7 +171,7 @@ def test_what_a_flow_is_is_told_with_its_units(send, said):
 def test_a_flow_is_named_by_its_other_end_where_there_are_several():
     of = {"bytes": 2048, "hz": 60.0, "transport": "reliable", "sender": "f1", "receiver": "f3",
           "sent": 100, "mean_ms": None, "scheduling": "realtime", "budget_ms": 16.7, "held": "yes",
-          "in_budget": None, "bound_ms": None}  # fmt: skip
+          "in_budget": None, "bound_ms": None, "clock": "same"}  # fmt: skip
     words = lambda **more: rows._outcome(None, of | more, "", 0.99).flow  # noqa: E731
     assert words(federates=3).endswith("sent to f3") and words(federates=2).endswith(" sent")
     assert words(federates=3, sender="f2", receiver="f1").endswith("received from f2")

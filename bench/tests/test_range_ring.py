@@ -330,6 +330,18 @@ def test_a_reader_that_can_not_go_on_ends_its_interface(meet, tmp_path):
     assert other.rest()[0] == 0
 
 
+@pytest.mark.parametrize("what", ["samples", "elements"])
+def test_an_earlier_sessions_log_is_not_written_over(meet, tmp_path, what):
+    log = tmp_path / f"{what}_test0_f1.raw"
+    log.write_bytes(b"kept")
+    done = subprocess.run(
+        [RANGEFED, *meet, "--name", "f1", "--station", "1", "--out", tmp_path],
+        capture_output=True, text=True, timeout=LIMIT_S,
+    )  # fmt: skip
+    assert done.returncode == 2 and f"{log} is of an earlier session; give another" in done.stderr
+    assert log.read_bytes() == b"kept"
+
+
 @pytest.mark.parametrize("name", ["a/b", "..", "", "--attach", "ä", "a b"])
 def test_a_name_that_is_no_files_is_refused(meet, name):
     done = subprocess.run(

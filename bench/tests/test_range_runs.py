@@ -538,6 +538,25 @@ def test_the_planner_says_which_setting_could_not_be_measured(run):
     assert "STL-" in said.stderr
 
 
+def test_who_may_be_real_time_by_its_limits_is_not_when_it_is_not_asked_for(run):
+    """Without CAP_SYS_NICE, as a user has it by `ulimit -r`."""
+    if os.geteuid() != 0:
+        assert os.environ.get("REQUIRE_ALL") != "1"
+        pytest.skip("who takes rights away is root")
+    limited = ["prlimit", "--rtprio=80", "--memlock=unlimited"]
+    limited += ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice", RANGEFED]
+    tsf = text(TEST.format(seconds=[0.5, 0.6]) + '\nscheduling = ["realtime", "normal"]').replace(
+        'name = "f2"\n', f'name = "f2"\ncommand = {json.dumps(limited)}\n', 1
+    )
+    code, _, err = run.start(tsf).end()
+    assert code == 0, err
+    found = [json.loads((run.results / f"facts_test{n}_f2.json").read_text()) for n in range(1, 5)]
+    assert sorted(f["scheduling"] for f in found) == [
+        *["SCHED_FIFO 80, memory locked"] * 2, *["SCHED_OTHER"] * 2
+    ]  # fmt: skip
+    assert {r["scheduling"] for r in run.rows()} == {"realtime", "normal"}
+
+
 def test_rights_that_are_not_given_are_told(run):
     """One federate without them, on the same host."""
     if os.geteuid() != 0:

@@ -94,7 +94,7 @@ def command(study: Study, app: typer.Typer) -> None:
                 words += ["--best-effort"] if best_effort else []
                 words += ["--normal"] if normal else []
             if out:
-                logs = [out / f"{kept}_test0_{name}.raw" for kept in ("samples", "elements")]
+                logs = [samples.file(out, what, 0, name, "raw") for what in ("samples", "elements")]
                 if not attach and (there := [log for log in logs if os.path.exists(log)]):
                     what, do = "there is the log of an earlier session", "give another --out"
                     raise BenchError("STL-OUT-002", what, str(there[0]), do, USAGE)

@@ -10,7 +10,7 @@ import json
 import math
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +22,7 @@ from ..commands.commands import RtiRoot, finite
 from ..commands.console import guarded
 from ..errors import USAGE, BenchError
 from ..kept.store import Store
-from ..statistics import stats
+from ..statistics import rates, stats
 from ..statistics.equivalence import BATCHES
 from ..study import Study
 from ..times.clocks import digits_ms, outwards_ms
@@ -36,12 +36,14 @@ class Outcome:
     setting: str
     flow: str  # in words
     budget_ms: float
-    in_budget: float | None  # share of what was sent
+    in_budget: float | None  # share of what was sent; None: clocks don't tell
     high_ms: float | None  # what the wanted share does not exceed; None: it never came
     held: bool  # its sender held its rate
     sent: int
     bound_ms: float = 0.0  # by how much the clocks may be wrong
     ms: np.ndarray = field(default_factory=lambda: np.empty(0))  # its times, in order of sending
+    clock: str = "not known"
+    disturbed: str = ""  # what speaks against its figures
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,10 @@ def command(study: Study, app: typer.Typer, planning: Planning) -> None:
                 ).run()  # fmt: skip
             store, names = Store.load(out, study), list(settings)
             outcomes = [
-                planning.outcome(store, s, names[int(s["sequence"].split(".")[0][1:])], share)
+                replace(
+                    planning.outcome(store, s, names[int(s["sequence"].split(".")[0][1:])], share),
+                    disturbed=rates.disturbed(s),
+                )
                 for s in store.summaries() if "f1" in (s["sender"], s["receiver"])
             ]  # fmt: skip
         if not outcomes:
@@ -165,7 +170,9 @@ def fits(o: Outcome, share: float) -> bool:
 
 def fails(o: Outcome, share: float) -> bool:
     """Less of it is."""
-    return not o.held or o.in_budget is None or o.high_ms is None or _bounds(o)[1] < share
+    if not o.held or o.in_budget is None:
+        return not o.held
+    return o.high_ms is None or _bounds(o)[1] < share
 
 
 def _bounds(o: Outcome) -> tuple[float, float]:
@@ -195,10 +202,16 @@ def rank(sent: int, share: float) -> int:
 
 
 def sentence(o: Outcome, share: float) -> str:
-    """Whether it fits, and by how much."""
+    """Whether it fits, and by how much; what speaks against that."""
+    return "; ".join(filter(None, (_verdict(o, share), o.disturbed)))
+
+
+def _verdict(o: Outcome, share: float) -> str:
     if not o.held:
         return f"{o.flow}: does not fit, its sender can't hold its rate"
-    if o.in_budget is None or o.high_ms is None:
+    if o.in_budget is None:
+        return f"{o.flow}: can't be told, its clocks are {o.clock}"
+    if o.high_ms is None:
         return f"{o.flow}: does not fit, too little of it arrived"
     rest = o.budget_ms - o.high_ms
     left = f"{_ms(abs(rest), o)} ms {'to spare' if rest >= 0 else 'too much'}"
@@ -293,7 +306,10 @@ def advice(outcomes: list[Outcome], usual: str, share: float) -> list[str]:
             continue
         all_fit = all(fits(o, share) for o in of)
         told = all(math.isfinite(worst.get(one, math.inf)) for one in (name, usual))
-        if all_fit and not all(fits(o, share) for o in by.get(usual, ())):
+        told = told and not any(o.disturbed for o in by[usual])
+        if disturbed := next((o.disturbed for o in of if o.disturbed), ""):
+            lines.append(f"{name}: not known, {disturbed}")
+        elif all_fit and not all(fits(o, share) for o in by.get(usual, ())):
             lines.append(f"{name}: then all fits")
         elif told:
             found = gain(of, by[usual], share)

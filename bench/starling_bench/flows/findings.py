@@ -94,8 +94,13 @@ def _between(every: Sets, margin: float, of: int) -> list[tuple[str, Finding]]:
             # Whose subscribers look less often has older data, whatever carries it.
             if len({p["lag_s"] for p in mine + others}) > 1:
                 continue
+            # What is overwritten as asked is no carrier's: only its age says something, and beside
+            # the same that keeps all.
+            unlike = len({bool(p["conflate"]) for p in mine + others}) > 1
+            if unlike and len({x[1].replace(" latest", "") for x in (a, b)}) > 1:
+                continue
             for key, what in (("sure_p50_ms", "median latency"), ("sure_sd_ms", "jitter"),
-                              ("of_theory", "throughput")):  # fmt: skip
+                              ("of_theory", "throughput"))[: 2 if unlike else 3]:  # fmt: skip
                 f = findings.compared(what, a[1], b[1], values(mine, key), values(others, key), of)
                 said.append((where, f))
         elif differing == [2] and {a[2][:3], b[2][:3]} == {"lan", "wan"}:

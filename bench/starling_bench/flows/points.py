@@ -104,7 +104,8 @@ def points(summaries: list[dict], marks: Sequence[Mark] = ()) -> list[dict]:
         one["link_mbps"] = max(links, default=0.0)
         one["link_theory"] = one["theory_mbps"] * len(by_link) / max(len(links), 1)
         one["senders"] = len({f["sender"] for f in flows})
-        one["each_to"] = len(by_link) / one["senders"]
+        at_once = bool(by_link) and all(map(_at_once, by_link))
+        one["each_to"] = 1 if at_once else len(by_link) / one["senders"]
         one["of_theory"] = one["mbps"] / one["theory_mbps"]
         one["reliability"] = one["received"] / one["sent"] if one["sent"] else None
         one["unheld"] = any(map(_unheld, flows))
@@ -127,6 +128,12 @@ def points(summaries: list[dict], marks: Sequence[Mark] = ()) -> list[dict]:
         found.append(one)
     _limit(found)
     return found
+
+
+def _at_once(f: dict) -> bool:
+    """Whether its sender's link carries an update once, however many it goes to."""
+    way = f["way"] or ""
+    return way == "DDS" or (f["transport"] == "best_effort" and "multicast" in way)
 
 
 def _unheld(f: dict) -> bool:
@@ -214,9 +221,8 @@ def judged(p: dict) -> bool:
 
 def wire_mbps(p: dict) -> float:
     """What the busiest link of a host would carry, with the headers of packets: that of a receiver,
-    or of a sender that sends to each of several by itself, as what is reliable goes."""
-    each = p["each_to"] if p["transport"] == "reliable" else 1
-    most = max(p["link_theory"], p["theory_mbps"] * each)
+    or of a sender that sends to each of several by itself."""
+    most = max(p["link_theory"], p["theory_mbps"] * p["each_to"])
     return most * sites.wire_bytes(p["profile"], p["payload"]) / p["payload"] if most else 0.0
 
 

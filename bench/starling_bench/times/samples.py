@@ -67,7 +67,8 @@ class _Facts(_OfClock):
     heard: dict[str, _Heard] = {}
 
 
-def _path(directory: Path, what: str, test: int, name: str, kind: str) -> Path:
+def file(directory: Path, what: str, test: int, name: str, kind: str) -> Path:
+    """Where a federate's log is, as range's `sample_log.hpp` and `pack` name it."""
     return directory / f"{what}_test{test}_{name}.{kind}"
 
 
@@ -76,7 +77,7 @@ def pack(directory: Path, test: int, name: str) -> None:
     import pyarrow
     import pyarrow.parquet as parquet
 
-    raw = _path(directory, "samples", test, name, "raw")
+    raw = file(directory, "samples", test, name, "raw")
     if not raw.exists():
         return
     whole = raw.with_suffix(".parquet")
@@ -113,12 +114,12 @@ def log_bytes(directory: Path, test: int, name: str) -> int:
     import pyarrow.parquet as parquet
 
     pack(directory, test, name)
-    path = _path(directory, "samples", test, name, "parquet")
+    path = file(directory, "samples", test, name, "parquet")
     try:
         with damage.reading(path, _OF):
             about = parquet.read_schema(path).metadata if path.exists() else None
-        others = [_path(directory, "pings", test, name, "raw"),
-                  _path(directory, "facts", test, name, "json")]  # fmt: skip
+        others = [file(directory, "pings", test, name, "raw"),
+                  file(directory, "facts", test, name, "json")]  # fmt: skip
         sizes = [other.stat().st_size for other in others if other.exists()]
     except OSError as e:
         raise cannot("read samples", e, path) from None
@@ -134,7 +135,7 @@ def _table(path: Path, stamp: int) -> dict[str, np.ndarray]:
 def heard(directory: Path, test: int, receiver: str, sender: int) -> dict[str, np.ndarray]:
     """What came of one sender, in order of arrival: count, arrived_ns, delivery_ns."""
     pack(directory, test, receiver)
-    path = _path(directory, "samples", test, receiver, "parquet")
+    path = file(directory, "samples", test, receiver, "parquet")
     try:
         all_ = _table(path, path.stat().st_mtime_ns)
     except FileNotFoundError:
@@ -147,7 +148,7 @@ def heard(directory: Path, test: int, receiver: str, sender: int) -> dict[str, n
 
 def facts(directory: Path, test: int, name: str) -> dict:
     """What a federate counted."""
-    path = _path(directory, "facts", test, name, "json")
+    path = file(directory, "facts", test, name, "json")
     return _told(path, _Facts, f"what federate '{name}' counted")
 
 
@@ -177,14 +178,15 @@ def _told(path: Path, of: type[BaseModel], what: str) -> dict:
 
 def scheduling(asked: str, *facts: dict) -> str:
     """What was in force of it, by the facts of all whom it concerns."""
-    if asked != "realtime" or all(f["scheduling"].startswith("SCHED_FIFO") for f in facts):
-        return asked
-    return "normal (real-time not allowed)"
+    realtime = [f["scheduling"].startswith("SCHED_FIFO") for f in facts]
+    if asked == "realtime":
+        return asked if all(realtime) else "normal (real-time not allowed)"
+    return "realtime (normal not allowed)" if any(realtime) else asked
 
 
 def pings(directory: Path, test: int, name: str) -> np.ndarray:
     """The echoes that a federate heard; none if nobody was pinged."""
-    path = _path(directory, "pings", test, name, "raw")
+    path = file(directory, "pings", test, name, "raw")
     return np.fromfile(path, dtype=PING) if path.exists() else np.empty(0, dtype=PING)
 
 

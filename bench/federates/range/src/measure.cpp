@@ -13,6 +13,13 @@ namespace {
 // Above whatever else a host runs by default, below the kernel's own threads.
 int const kPriority = 80;
 
+std::string inForce() {
+    if ((::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) != SCHED_FIFO) return "SCHED_OTHER";
+    sched_param found{};
+    ::sched_getparam(0, &found);
+    return "SCHED_FIFO " + std::to_string(found.sched_priority);
+}
+
 }  // namespace
 
 std::uint64_t Measure::monotonicNs() { return bench::readNs(CLOCK_MONOTONIC); }
@@ -21,9 +28,10 @@ std::string schedule(bool realtime, std::string& notice) {
     sched_param priority{};
     notice.clear();
     if (!realtime) {
-        ::sched_setscheduler(0, SCHED_OTHER, &priority);
+        // Without the right to it nobody takes away what is reset for a process's children.
+        ::sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &priority);
         ::munlockall();
-        return "SCHED_OTHER";
+        return inForce();
     }
     priority.sched_priority = kPriority;
     bool const fifo = ::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) == 0;
@@ -34,8 +42,7 @@ std::string schedule(bool realtime, std::string& notice) {
     if (!fifo) notice += "SCHED_FIFO is not allowed: " + whyNoFifo;
     if (!locked) notice += (notice.empty() ? "" : "; ") + ("memory is not locked: " + whyNoLock);
     if (!notice.empty()) notice += " (needs CAP_SYS_NICE and CAP_IPC_LOCK, or ulimit -r and -l)";
-    return std::string(fifo ? "SCHED_FIFO " + std::to_string(kPriority) : "SCHED_OTHER") +
-           (locked ? ", memory locked" : "");
+    return inForce() + (locked ? ", memory locked" : "");
 }
 
 void Measure::prepare(Test const& test, unsigned station, bool endless) {

@@ -39,7 +39,7 @@ struct Failure : std::runtime_error {
 };
 
 struct Options {
-    bool lines = false, await = false, elements = false, named = false;
+    bool lines = false, await = false, elements = false, named = false, live = false;
     int attach = 0;  // the process of an interface that runs
     int everyMs = 200;
     std::string name = "federate", out;
@@ -92,6 +92,7 @@ Options parse(int argc, char** argv) {
             if (option == "--name") o.named = true;
             o.interface.insert(o.interface.end(), {option, given[i]});
         } else {
+            o.live = o.live || option == "--live";
             o.interface.push_back(option);
             if (i + 1 < given.size() && option.compare(0, 2, "--") == 0 &&
                 given[i + 1].compare(0, 2, "--") != 0) {
@@ -121,10 +122,11 @@ Shared* map(int memory) {
 class Reader {
 public:
     explicit Reader(Options const& options) : o_(options) {
+        if (!o_.out.empty()) log_.reset(new range::SampleLog(o_.out, o_.name));
+        // Who conducts tests takes anew those that were interrupted.
+        if (log_ && o_.live && o_.attach == 0) log_->refuseEarlier();
         o_.attach != 0 ? attach() : start();
-        if (o_.out.empty()) return;
-        log_.reset(new range::SampleLog(o_.out, o_.name));
-        if (o_.attach != 0) log_->goOn(*shared_);
+        if (log_ && o_.attach != 0) log_->goOn(*shared_);
     }
 
     // Until the interface has ended; its exit code. If this one can't go on the interface that it

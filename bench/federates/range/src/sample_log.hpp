@@ -29,6 +29,15 @@ public:
     SampleLog(SampleLog const&) = delete;
     SampleLog& operator=(SampleLog const&) = delete;
 
+    // Of whoever measures by hand: what an earlier session has written is not written over.
+    void refuseEarlier() const {
+        for (auto const* what : {"samples", "elements"}) {
+            if (::access(path(what, 0).c_str(), F_OK) != 0) continue;
+            throw std::runtime_error(path(what, 0) +
+                                     " is of an earlier session; give another --out");
+        }
+    }
+
     // Takes all samples that are there. Throws std::runtime_error if they can't be written.
     void drain(Shared& shared, bool logging) {
         std::uint64_t const until = shared.put.load(std::memory_order_acquire);

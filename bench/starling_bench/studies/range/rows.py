@@ -90,7 +90,7 @@ def figures(store: Store, row: dict) -> dict:
             str(directory(store, row)), "read the federates' logs there",
         )  # fmt: skip
     if not len(ms):
-        return _nothing() | {"clock": setting["clock"]}
+        return _nothing() | {"in_budget": 0.0, "clock": setting["clock"]}
     gap = 0.0
     if not setting["threaded"]:
         station = samples.facts(directory(store, row), row["test"], row["receiver"])["station"]
@@ -155,7 +155,7 @@ def _outcome(store: Store, s: dict, setting: str, share: float) -> Outcome:
         words += f" to {s['receiver']}" if sends else f" from {s['sender']}"
     words += s["scheduling"].partition("normal")[2]  # what was not allowed
     return Outcome(setting, words, s["budget_ms"], s["in_budget"], high, s["held"] == "yes",
-                   s["sent"], s["bound_ms"] or 0.0, ms)  # fmt: skip
+                   s["sent"], s["bound_ms"] or 0.0, ms, s["clock"])  # fmt: skip
 
 
 _UNBUNDLED = {"bundling": False}
