@@ -280,7 +280,7 @@ def test_without_the_right_a_capture_says_so():
 
 
 def test_a_log_says_what_was_dropped(tmp_path):
-    log = tmp_path / "a.capture.log"
+    log = tmp_path / "a.1.capture.log"
     log.write_text("ready\n" + json.dumps({"packets": 7, "dropped": 2}) + "\n")
     assert capture.dropped(log) == 2
     log.write_text("ready\n")
@@ -305,4 +305,4 @@ def test_what_a_lossy_link_makes_tcp_send_again_is_told_apart(run):
     # The same loop both ways: as many bytes, whatever was lost on the way there.
     assert data.gap_bytes == back.gap_bytes == 0
     assert data.repeated > 0 and data.carried >= 400 * 8
-    assert capture.dropped(path.with_name("a.capture.log")) == 0
+    assert capture.dropped(path.with_suffix(".capture.log")) == 0

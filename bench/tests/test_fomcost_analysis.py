@@ -1,5 +1,7 @@
 """What the FOM cost study makes of samples: intervals, regression, recommendation."""
 
+import re
+from dataclasses import fields
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,8 +9,9 @@ import pytest
 
 from starling_bench.captured import capture
 from starling_bench.errors import BenchError
+from starling_bench.reports import charts
 from starling_bench.statistics.estimates import Estimate, fit, more
-from starling_bench.studies.fomcost import STUDY, analysis, figures
+from starling_bench.studies.fomcost import STUDY, analysis, figures, rows
 from starling_bench.studies.fomcost.fields import COMBINED, MODES
 from starling_bench.values.choice import Evidence, recommend
 from starling_bench.values.own_class import arguments, side_by_side
@@ -169,8 +172,10 @@ def test_the_sources_lines_have_its_numbers():
     """Of one attribute they are ours; by mode several attributes cost more than one."""
     several = [(n, 10.0 + n, None, None) for n in range(1, 8)]
 
-    def added(name: str, ours: dict, captured: bool = False) -> dict[str, list[float]]:
-        names = figures._published(name, ours, captured)
+    def added(
+        name: str, ours: dict, captured: bool = False, **little: set
+    ) -> dict[str, list[float]]:
+        names = figures._published(name, ours, little, captured)
         assert set(ours) == {"multiple", "fixed", *names}
         return {line: [p[1] for p in ours[line]] for line in names}
 
@@ -184,9 +189,23 @@ def test_the_sources_lines_have_its_numbers():
     assert added("modes", dict(modes), captured=True) == {}
     (line,) = added("modes", modes).values()
     assert line == pytest.approx([107.5, 115, 122.5, 130, 122.5, 115, 122.5, 130, 122.5])
+    # What other programs disturbed is no beginning.
+    modes = {"multiple": [], "fixed": [(mode, 100.0, 99.0, 101.0) for mode in MODES]}
+    (line,) = added("modes", modes, fixed={MODES[0]}).values()
+    assert line == pytest.approx([115, 122.5, 130, 122.5, 115, 122.5, 130, 122.5])
+    assert added("attributes", {"multiple": several, "fixed": []}, multiple={1}) == {}
     # Nothing of ours to begin at, or a class of somebody's own.
     assert added("attributes", {"multiple": several[1:], "fixed": []}) == {}
     assert added("own", {"multiple": list(several), "fixed": []}) == {}
+
+
+@pytest.mark.parametrize(("dropped", "said"), [(0, "0"), (7, "7"), (None, "not known")])
+def test_packets_that_a_capture_missed_stand_beside_what_it_saw(dropped, said):
+    seen = {f.name: 1 for f in fields(capture.Wire)} | {"unknown": 0, "dropped": dropped}
+    size = dict.fromkeys(("bytes", "bytes_min", "bytes_max"), 64)
+    table = charts.wire_table(("test",), [(("1",), {**size, "messages": 1, "wire": seen})])
+    head, row = (re.findall("<t[hd][^>]*>([^<]*)<", line) for line in table.split("<tr>")[1:])
+    assert dict(zip(head, row, strict=True))["missed"] == said
 
 
 def test_percent_more_with_its_interval():
@@ -242,6 +261,39 @@ def test_several_attributes_win_where_no_single_one_is_known_to_be_faster():
     assert said[0].startswith("several attributes are faster than fixed")
     assert said[1].startswith("variant: no difference found")
     assert said[-1].startswith("Recommendation: several attributes.")
+
+
+def test_what_a_layout_costs_that_was_disturbed_is_not_passed_over_in_silence():
+    found = made(0.7, 0.0, 0.05)
+    busy = {"busy": 5, "samples": 5}
+    (one,) = [
+        s for s in found if (s["layout"], s["series"], s["mode"]) == ("fixed", "modes", "RPW")
+    ]
+    one |= busy
+    said = analysis.sentences(found)
+    assert any("fixed: not judged, as not each mode" in line for line in said)
+    assert any("Recommendation: one attribute, " in line for line in said)
+    for s in found:
+        if s["layout"] == "multiple" and s["series"] == "modes":
+            s |= busy
+    said = "\n".join(analysis.sentences(found))
+    assert f"{', '.join(COMBINED)}: not judged" in said and "Recommendation" not in said
+
+
+def test_a_sample_that_is_missing_shifts_no_rounds():
+    """Drift of rounds costs nothing: also where one test lacks its second sample."""
+    calls = [10.0, 20.0, 40.0, 80.0, 160.0]
+    gap = [calls[0], None, *calls[2:]]
+    assert more([gap], [calls]).text(" %") == more([calls], [calls]).text(" %")
+    whole = made(0.5, 0.02, 0.0)
+    exact = [s.value for s in analysis.costs(whole)[1].slopes]
+    whole[3]["us"][1] = None
+    assert [s.value for s in analysis.costs(whole)[1].slopes] == pytest.approx(exact)
+    of = {"sent": 1, "received": 1}
+    of_two = [dict.fromkeys((*rows._KEYS, *rows._SIZES, *rows._COUNTS, *rows.FIGURES), 1.0) | of
+             | {"sample": n, "call_p50_us": float(n), "call_instructions": None}
+             for n in (3, 1)]  # fmt: skip
+    assert rows.summarize(of_two)["us"] == [1.0, None, 3.0]
 
 
 def test_the_recommendation_of_a_whole_run_follows_its_data():

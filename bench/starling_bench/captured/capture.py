@@ -441,7 +441,7 @@ def _wires(directory: Path, files: tuple[tuple[Path, int], ...]) -> dict[int, Wi
         calls[told["test"]] = [parts[n % len(parts)] for n in range(many)]
     ways: dict[int, list[_Way]] = {test: [] for test in calls}
     for path, _ in files:
-        missed = dropped(path.with_name(f"{path.name.split('.')[0]}.capture.log"))
+        missed = dropped(path.with_suffix(".capture.log"))
         flows_there = flows(packets(path))
         for (protocol, source, destination), flow in flows_there.items():
             back = flows_there.get((protocol, destination, source))

@@ -407,11 +407,11 @@ async def _emulate(
 async def _capture(
     host: Host, launcher: Launcher, program: Path, directory: Path, space: Path
 ) -> None:
-    log = directory / f"{host.name}.capture.log"
     command = [str(program.with_name(CAPTURE_PROGRAM)), "--interface", "eth0"]
     # What a run has that is resumed is kept.
     number = 1 + len(list(directory.glob(f"{host.name}.*.pcap")))
     command += ["--out", str(directory / f"{host.name}.{number}.pcap")]
+    log = directory / f"{host.name}.{number}.capture.log"
     capture = await launcher.start(CAPTURE, command, log, dict(os.environ), directory, space=space)
     await _ready(capture, "does this kernel have AF_PACKET?")
 

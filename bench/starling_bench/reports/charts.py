@@ -99,18 +99,19 @@ def scatter(
 
 _WIRE = ("bytes of values", "messages", "by", "captured", "by the format", "updates",
          "of other length", "with others", "beside each value", "sent again",
-         "acknowledgements")  # fmt: skip
+         "acknowledgements", "missed")  # fmt: skip
 
 
 def wire_table(head: tuple[str, ...], tests: list[tuple[tuple[str, ...], dict]]) -> str:
-    """What updates were on the wire (capture.Wire), with what names each test; the last two columns
-    are of the whole flow. Bytes are the mean, and from which to which."""
+    """What updates were on the wire (capture.Wire), with what names each test; the last columns are
+    of the whole flow, and `missed` packets that the capture did not see. Bytes are the mean, and
+    from which to which."""
     lines = []
     for names, s in tests:
         values, w = span(s), s["wire"]
         if not w:
             why = "not found: of each update a message's values are too short, or another's"
-            lines.append((*names, values, str(s["messages"]), why, *"-" * 8))
+            lines.append((*names, values, str(s["messages"]), why, *"-" * 9))
             continue
         form, beside = w["why"], "-"
         if w["by_format"] is not None:
@@ -121,6 +122,7 @@ def wire_table(head: tuple[str, ...], tests: list[tuple[tuple[str, ...], dict]])
             span(w), form, f"{w['updates']}{more}",
             str(w["others"]), str(w["shared"]), beside,
             f"{w['repeated_bytes']} of {w['carried']} bytes", str(w["acknowledgements"]),
+            "not known" if w["dropped"] is None else str(w["dropped"]),
         ))  # fmt: skip
     return text_table((*head, *_WIRE), lines)
 

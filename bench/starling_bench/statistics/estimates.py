@@ -96,17 +96,25 @@ class Fit:
         ]
 
 
+def _shared(samples: list[list[float | None]]) -> list[list[float]]:
+    """Of rounds those that all have: a sample that is missing leaves its round out."""
+    each = range(min(map(len, samples), default=0))
+    rounds = [n for n in each if all(own[n] is not None for own in samples)]
+    return [[own[n] for n in rounds] for own in samples]
+
+
 def fit(
-    variables: list[Sequence[float]], samples: list[list[float]], levels: Sequence[str] = ()
+    variables: list[Sequence[float]], samples: list[list[float | None]], levels: Sequence[str] = ()
 ) -> Fit | None:
     """Least squares over tests: the variables of each, and its samples by round. With `levels`, one
     for each test, those of a level share a constant of their own; the base is the first's. None:
     the tests don't differ so that each variable's part can be told from the others'."""
-    rounds = min(map(len, samples), default=0)
+    samples = _shared(samples)
+    rounds = len(samples[0]) if samples else 0
     if rounds == 0:
         return None
     x = np.repeat(np.asarray(variables, float), rounds, axis=0)
-    y = np.array([v for own in samples for v in own[:rounds]], float)
+    y = np.array(samples, float).ravel()
     number = np.tile(np.arange(rounds), len(samples))
     others = (number[:, None] == np.arange(1, rounds)).astype(float)
     names = list(dict.fromkeys(levels))[1:]
@@ -153,15 +161,15 @@ def apart(one: Sequence[float], other: Sequence[float]) -> Estimate:
     return Estimate(*(float(np.exp(v)) for v in (found.value, found.low, found.high)))
 
 
-def more(one: list[list[float]], other: list[list[float]]) -> Estimate | None:
+def more(one: list[list[float | None]], other: list[list[float | None]]) -> Estimate | None:
     """By how many percent the first takes more than the second: samples of like tests, by round; of
     one round its tests say how far that varies. None without any. Counts that repeat have an
     interval of no width."""
-    rounds = min(map(len, [*one, *other]), default=0)
+    samples = _shared([*one, *other])
+    rounds = len(samples[0]) if samples else 0
     if rounds == 0:
         return None
-    sides = (np.log([own[:rounds] for own in side]) for side in (one, other))
-    logs = next(sides) - next(sides)
+    logs = np.log(samples[: len(one)]) - np.log(samples[len(one) :])
     found = _factor(logs.mean(axis=0) if rounds > 1 else logs[:, 0])
     ends = (found.value, found.low, found.high)
     return Estimate(*(None if v is None else 100 * (v - 1) for v in ends))

@@ -20,13 +20,16 @@ class Evidence:
     ease: Ease
 
 
-def recommend(found: dict[str, Evidence], several: tuple[float, Ease]) -> list[str]:
+def recommend(found: dict[str, Evidence | None], several: tuple[float, Ease]) -> list[str]:
     """Which layout, and why. Out is what is not known to be faster than several attributes, then
     what is known to be slower than the fastest, then what is over a tenth longer than the
-    shortest; of the rest it is the one that is least to write. `several` are bytes and ease of
-    several attributes."""
-    said, left = [], {}
-    for layout, e in found.items():
+    shortest; of the rest it is the one that is least to write. None: what a layout costs is not
+    known in all its modes. `several` are bytes and ease of several attributes."""
+    unknown = ", ".join(layout for layout, e in found.items() if e is None)
+    why = "not judged, as not each mode of it and of several attributes was left alone by others"
+    said, left = [f"{unknown}: {why}"] if unknown else [], {}
+    known = {layout: e for layout, e in found.items() if e is not None}
+    for layout, e in known.items():
         if e.saves.known and e.saves.value > 0:
             left[layout] = e
         elif e.saves.known:
@@ -34,6 +37,8 @@ def recommend(found: dict[str, Evidence], several: tuple[float, Ease]) -> list[s
         else:
             text = e.saves.text(" %")
             said.append(f"{layout}: no difference found to several attributes: {text}")
+    if not known:
+        return said
     if not left:
         return [*said, "Recommendation: several attributes. No single one is known to be faster, "
                 "and each can be updated, owned and subscribed to alone"]  # fmt: skip

@@ -35,8 +35,7 @@ class FomCost(Study):
     questions = (differences.RTIS,)
     shares = "the receiver counts what has come in memory that it shares with the sender"
     seconds, arguments = staticmethod(fields.seconds), staticmethod(own_class.arguments)
-    row = staticmethod(rows.row)
-    progress = staticmethod(rows.progress)
+    row, progress = staticmethod(rows.row), staticmethod(rows.progress)
 
     def faults(self, at: Loc, spec: Spec, sequence: Sequence) -> Faults:
         yield from fields.faults(at, spec)

@@ -70,15 +70,15 @@ def ease_of(layout: str) -> Ease:
     return ease(codecs / f"{layout}.cpp")
 
 
-def evidence(group: list[dict], wire: list[dict]) -> tuple[dict[str, Evidence], tuple[float, Ease]]:
-    """What a group's samples say of each layout, and of several attributes; bytes are the mean over
-    the modes of `wire`."""
+def evidence(group: list[dict], wire: list[dict]) -> tuple[dict, tuple[float, Ease]]:
+    """What a group's samples say of each layout (an Evidence, or None), and of several attributes;
+    bytes are the mean over the modes of `wire`."""
     sizes: dict[str, list[int]] = {}
     for s in series(wire, "modes") or series(group, "modes"):
         sizes.setdefault(s["layout"], []).append(s["length"])
     mean = {layout: float(np.mean(each)) for layout, each in sizes.items()}
     saves = {layout: penalty(group, layout, list(MODES)) for layout in COMBINED}
-    found = {x: Evidence(s, mean.get(x, 0), ease_of(x)) for x, s in saves.items() if s}
+    found = {x: s and Evidence(s, mean[x], ease_of(x)) for x, s in saves.items() if x in mean}
     return found, (mean.get("multiple", 0), ease_of("multiple"))
 
 

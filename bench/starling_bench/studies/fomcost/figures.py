@@ -9,6 +9,7 @@ from ...kept.store import Store
 from ...reports import answers, charts, parts, report
 from ...reports.drawing import Page, plots
 from ...reports.transports import misnamed
+from ...statistics import rates
 from ...statistics.stats import SPAN
 from . import analysis
 from .fields import COMBINED, MODES
@@ -60,15 +61,17 @@ def _charts(page: Page, group: list[dict], seen: list[dict], wrong: str) -> list
             lines.setdefault(_line(s), []).append((s[x], *call))
         for s in sized or shown:
             lengths.setdefault(_line(s), []).append((s[x], *map((s["wire"] or s).get, SPAN)))
+        lame = [s for s in shown if rates.disturbed(s) and not s["instructions"]]
+        little = {line: {s[x] for s in lame if _line(s) == line} for line in lines}
         unit, title = analysis.measured(group), f"by {axis}{wrong}"
         caught = bool(sized and seen[0]["wire"])
         begin = _TEXTS["broken"].get(name, "")
         if lines and not group[0]["wire"]:
-            theirs = _published(name, lines)
+            theirs = _published(name, lines, little)
             drawn.append(charts.lines(page, f"Update call {title}", axis, unit, lines, theirs,
-                                      begin if theirs else ""))  # fmt: skip
+                                      begin if theirs else "", hollow=little))  # fmt: skip
         if lengths:
-            theirs = _published(name, lengths, captured=True) if caught else []
+            theirs = _published(name, lengths, {}, captured=True) if caught else []
             caption = " ".join([_TEXTS["bytes"][str(caught).lower()], *([begin] if theirs else [])])
             drawn.append(charts.lines(page, f"Bytes of an update {title}", axis, "bytes", lengths,
                                       theirs, caption))  # fmt: skip
@@ -79,10 +82,11 @@ def _line(s: dict) -> str:
     return s["layout"] + (f" {s['mode']}" if s["series"] == "own" and s["mode"] else "")
 
 
-def _published(name: str, drawn: Drawn, captured: bool = False) -> list[str]:
-    """Adds the source's lines to those of a series' calls, or of what was captured of it; their
-    names."""
-    first = next((p[1] for p in drawn.get("multiple", ()) if p[0] == 1), 0.0)
+def _published(name: str, drawn: Drawn, little: dict, captured: bool = False) -> list[str]:
+    """Adds the source's lines to those of a series' calls, or of what was captured of it, beginning
+    where more than `little` is said; their names."""
+    said = {of: [p for p in drawn[of] if p[0] not in little.get(of, ())] for of in drawn}
+    first = next((p[1] for p in said.get("multiple", ()) if p[0] == 1), 0.0)
     theirs: Drawn = {}
     if name == "attributes" and first:
         steps = {rti: first * more / 100 for rti, more in _TEXTS["per_attribute"].items()}
@@ -90,7 +94,7 @@ def _published(name: str, drawn: Drawn, captured: bool = False) -> list[str]:
             steps = {f"{n} bytes beside each": 12.0 + n for n in _TEXTS["overhead"]}
         for line, step in steps.items():
             theirs[f"published, {line}"] = [(n + 1, first + n * step, None, None) for n in range(5)]
-    if name == "modes" and not captured and (fixed := drawn.get("fixed")):
+    if name == "modes" and not captured and (fixed := said.get("fixed")):
         more = _TEXTS["penalty"]
         theirs["published"] = [(p[0], p[1] * (1 + more[p[0]] / 100), None, None) for p in fixed]
     drawn |= theirs

@@ -80,7 +80,8 @@ def summarize(rows: list[dict]) -> dict:
     for key in FIGURES:
         values = [r[key] for r in rows if r[key] is not None]
         out[key] = asdict(stats.spread(values)) if values else None
-    out["us"] = [r["call_p50_us"] for r in rows]
+    of = {r["sample"]: r["call_p50_us"] for r in rows}
+    out["us"] = [of.get(n) for n in range(1, max(of) + 1)]
     out["instructions"] = [v for r in rows if (v := r["call_instructions"]) is not None]
     return out
 
