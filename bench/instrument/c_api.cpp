@@ -220,17 +220,21 @@ struct starling_instrument final : private Instrument::Events {
             }
         }
     }
+    // Who leaves has nobody to tell.
+    template <typename Step>
+    static void quietly(Step step) {
+        try {
+            step();
+        } catch (std::exception const&) {
+        }
+    }
     ~starling_instrument() {
         quit_ = true;
         if (thread_.joinable()) thread_.join();
-        try {
-            if (state() == 0) {
-                instrument_.resign();
-                instrument_.destroy();
-                instrument_.disconnect();
-            }
-        } catch (std::exception const&) {  // who leaves has nobody to tell
-        }
+        // Also of one that has stopped: whoever goes on is not left with a federate that is lost.
+        quietly([this] { instrument_.resign(); });
+        quietly([this] { instrument_.destroy(); });
+        quietly([this] { instrument_.disconnect(); });
     }
 
     void declare(std::string const& record, std::size_t bytes, double hz, bool reliable) {

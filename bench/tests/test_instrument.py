@@ -220,15 +220,42 @@ def test_another_size_is_told_and_a_failure_is_over_with_the_next_call(meet):
     of.starling_instrument_close(one)
 
 
-def test_records_are_heard_however_their_sender_lets_them_be_carried(tmp_path, monkeypatch):
+def test_records_are_heard_however_their_sender_lets_them_be_carried(tmp_path):
+    on_an_rti(tmp_path, EITHER)
+
+
+def test_who_has_stopped_leaves_the_exercise_nevertheless(tmp_path):
+    on_an_rti(tmp_path, STOPPED)
+
+
+def on_an_rti(tmp_path: Path, script: str) -> None:
     with_rti = {
         "LD_LIBRARY_PATH": f"{RTI_ROOT}/lib", "STARLING_NET_RUN_DIR": str(tmp_path),
         "STARLING_START_PROGRAM": f"{RTI_ROOT}/bin/starling", "STARLING_START_IDLE_EXIT_S": "1",
     }  # fmt: skip
-    done = subprocess.run([sys.executable, "-c", EITHER], cwd=Path(__file__).parent,
+    done = subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parent,
                           env=dict(os.environ) | with_rti, capture_output=True, text=True,
                           timeout=LIMIT_S)  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+# Both have the number 1; a third keeps rtiexec, which is asked who is left.
+STOPPED = """
+import ctypes, json, os, subprocess
+from test_instrument import entered, library, opened, wait_for
+of, value = library(), ctypes.create_string_buffer(48)
+both = [entered(of, f"exercise=x;station=1;name={name}", 48, 100, 1) for name in "ab"]
+third = opened(of, "exercise=y;station=1")
+for it in both:
+    of.starling_instrument_write(it, value)
+for it in both:
+    wait_for(lambda: of.starling_instrument_state(it) == -1)
+    assert b"has the station's number 1" in of.starling_instrument_error(it)
+    of.starling_instrument_close(it)
+said = subprocess.run([os.environ["STARLING_START_PROGRAM"], "ps", "--json"], capture_output=True)
+assert b'"y"' in said.stdout and b'"x"' not in said.stdout, said
+of.starling_instrument_close(third)
+"""
 
 
 EITHER = """

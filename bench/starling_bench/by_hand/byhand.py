@@ -16,6 +16,7 @@ from ..study import Study
 from ..times import samples
 from . import live
 
+_HZ_MAX = 500
 # Options of the interface that is started.
 _OF_INTERFACE = {
     "name": "name", "station": "station", "federation": "federation", "enter": "enter",
@@ -41,7 +42,7 @@ def command(study: Study, app: typer.Typer) -> None:
         ] = "either",
         size: Annotated[int, typer.Option("--bytes", help="Of the record.", min=16)] = 1024,
         hz: Annotated[
-            float, typer.Option(help="Rate of the record.", min=0.01, max=500, callback=finite)
+            float, typer.Option(help="Rate of the record.", min=0.01, max=_HZ_MAX, callback=finite)
         ] = 10.0,
         best_effort: Annotated[bool, typer.Option(help="Not reliable.")] = False,
         normal: Annotated[bool, typer.Option(help="No real-time priority.")] = False,
@@ -75,7 +76,8 @@ def command(study: Study, app: typer.Typer) -> None:
             raise BenchError("STL-RUN-002", f"there is no program '{program}'", "",
                              f"build it or give --{study.program} PATH", USAGE)  # fmt: skip
         web = show == "web" and not headless
-        every = samples.every_ms(hz, 100 if web else 200)
+        # The rate of an interface that runs is not known here: the fastest.
+        every = samples.every_ms(_HZ_MAX if attach else hz, 100 if web else 200)
         words = [found, "--lines", "--every-ms", str(every)]
         me = Run()
         try:

@@ -212,10 +212,11 @@ void Sender::repeat(Prepared& one, std::uint64_t n, Sample& into, bool record) {
     std::uint64_t lastNs = nowNs();
     double flushNs = 0;
     for (std::uint64_t i = 0; i < n; ++i) {
-        // Callbacks until the gap is over; some RTIs return earlier.
+        // Callbacks until the gap is over; some RTIs return earlier, and a long one is no silence.
         for (std::uint64_t now; (now = nowNs()) - lastNs < gapNs;) {
-            double const left = static_cast<double>(gapNs - (now - lastNs)) * 1e-9;
+            double const left = std::min(1.0, static_cast<double>(gapNs - (now - lastNs)) * 1e-9);
             rti_->evokeMultipleCallbacks(left, left);
+            pulse();
         }
         pulse();
         if (arrivals_.count() != expected_) {

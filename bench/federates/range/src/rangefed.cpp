@@ -51,8 +51,8 @@ bool isName(std::string const& text) {
         return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-';
     };
     // No folder, and no option that follows where a name was forgotten.
-    return text.find_first_not_of('.') != std::string::npos && text.compare(0, 2, "--") != 0 &&
-           std::all_of(text.begin(), text.end(), stands);
+    return text.size() < sizeof Shared::name && text.find_first_not_of('.') != std::string::npos &&
+           text.compare(0, 2, "--") != 0 && std::all_of(text.begin(), text.end(), stands);
 }
 
 std::string besideMe(char const* name) {
@@ -101,7 +101,8 @@ Options parse(int argc, char** argv) {
         }
     }
     if (!isName(o.name)) {
-        throw Failure("'" + o.name + "' is no name; use letters, digits, '_', '.' and '-'");
+        throw Failure("'" + o.name +
+                      "' is no name; use up to 63 letters, digits, '_', '.' and '-'");
     }
     return o;
 }

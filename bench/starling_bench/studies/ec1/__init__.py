@@ -36,12 +36,9 @@ class Ec1(Study):
     columns, variables = flows.COLUMNS, rows.VARIABLES
     questions = rows.QUESTIONS
 
-    faults = staticmethod(fields.faults)
-    settled = staticmethod(fields.settled)
-    classes = staticmethod(fields.classes)
-    seconds = staticmethod(fields.seconds)
-    show = staticmethod(flows.show)
-    one_machine = staticmethod(discipline.one_machine)
+    faults, settled = staticmethod(fields.faults), staticmethod(fields.settled)
+    classes, seconds = staticmethod(fields.classes), staticmethod(fields.seconds)
+    show, one_machine = staticmethod(flows.show), staticmethod(discipline.one_machine)
 
     def arguments(self, tests: list[fields.Test]) -> list[str]:
         asked = discipline.of_tests(tests)

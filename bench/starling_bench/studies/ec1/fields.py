@@ -76,6 +76,9 @@ def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
         field = min(own)
         what = f"a configuration has its own {field}"
         yield (*at, field), what, "remove it, or 'configuration'"
+    if (lag := max(fields["lag_s"])) > sequence.data_timeout_s / 3:  # it answers only when it looks
+        what = f"lag_s ({lag:g}) is over a third of data_timeout_s ({sequence.data_timeout_s:g})"
+        yield (*at, "lag_s"), what, "lag less, or make data_timeout_s longer"
     every = [settled(one.model_dump()) for one in test.expand()]
     if max(f["updates"] * f["entities"] for f in every) > 1e9:
         yield (*at, "updates"), "these are too many updates", "take fewer"
