@@ -239,6 +239,43 @@ def on_an_rti(tmp_path: Path, script: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("adapter", ["tcp", "udp", "multicast", "shm"])
+def test_strangers_at_its_port_hold_nothing_up(meet, adapter):
+    at = meet[meet.index("--local-settings") + 1]
+    done = subprocess.run([sys.executable, "-c", STRANGERS, adapter, at],
+                          cwd=Path(__file__).parent, capture_output=True, text=True,
+                          timeout=LIMIT_S)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+# One says nothing, one what no member says, one has gone again.
+STRANGERS = """
+import ctypes, os, socket, sys
+from test_instrument import entered, library, wait_for
+adapter, at = sys.argv[1:]
+reliable = int(adapter in ("tcp", "shm"))
+of, value = library(), ctypes.create_string_buffer(48)
+settings = f"exercise=x;adapter={adapter};connect={at};station="
+both = [entered(of, f"{settings}1", 48, 100, reliable)]
+files = [f"/proc/self/fd/{n}" for n in range(3, 64)]
+mine = {os.readlink(file) for file in files if os.path.islink(file)}
+lines = [line.split() for line in open("/proc/self/net/tcp").readlines()[1:]]
+(port,) = {int(one[1].partition(":")[2], 16) for one in lines
+           if one[3] == "0A" and f"socket:[{one[9]}]" in mine}
+silent, loud, gone = (socket.create_connection(("127.0.0.1", port)) for _ in range(3))
+loud.sendall(b"GET / HTTP/1.0\\r\\n\\r\\n")
+gone.close()
+both.append(entered(of, f"{settings}2", 48, 100, reliable))
+for it in both:
+    of.starling_instrument_write(it, value)
+for n, it in enumerate(both, 1):
+    wait_for(lambda: of.starling_instrument_read(it, 3 - n, value, None) == 1)
+for it in both:
+    of.starling_instrument_close(it)
+assert loud.recv(1 << 16) and loud.recv(1) == b""  # it was hung up on
+"""
+
+
 # Both have the number 1; a third keeps rtiexec, which is asked who is left.
 STOPPED = """
 import ctypes, json, os, subprocess

@@ -135,7 +135,7 @@ def test_where_the_kernel_has_netem_it_is_used(tmp_path, monkeypatch):
     bucket = "tbf rate 10mbit burst 64kb latency 400ms"
     assert of_hosts == [
         f"-n {a} qdisc add dev eth0 root handle 1: "
-        "netem limit 65536 delay 20ms 2ms loss 0.1% seed 7",
+        "netem limit 65536 delay 20ms 2ms rate 100gbit loss 0.1% seed 7",
         f"-n {a} qdisc add dev eth0 parent 1:1 {bucket}",
         f"-n {b} qdisc add dev eth0 root handle 1: netem limit 65536 delay 5ms",
         f"-n {b} qdisc add dev eth0 parent 1:1 pfifo limit 65536",

@@ -317,6 +317,33 @@ exec sleep 1000
     asyncio.run(asyncio.wait_for(kept(), LIMIT_S))
 
 
+def test_a_process_that_ends_at_once_is_heard_of():
+    """Though the keeper says so together with that it was started."""
+
+    async def started() -> int | None:
+        asked = asyncio.Event()
+        lines = [
+            b'{"directory": "", "cleaned": []}',
+            b'{"started": 7}',
+            b'{"gone": "f", "code": 127}',
+        ]
+
+        async def readline() -> bytes:
+            if len(lines) == 2:
+                await asked.wait()
+            return lines.pop(0) if lines else await asyncio.Event().wait()
+
+        reader, writer = SimpleNamespace(readline=readline), SimpleNamespace()
+        writer.write = lambda _: asked.set()
+        one = keeper.Keeper("this host", reader, writer)
+        await one.greeted()
+        process = await one.start("f", ["f"], "f.log", {}, "", None)
+        assert process.pid == 7
+        return await process.wait()
+
+    assert asyncio.run(asyncio.wait_for(started(), LIMIT_S)) == 127
+
+
 def test_a_name_too_long_for_the_sockets_of_starling_is_told_before_anything_starts():
     """Also by `check`; one that is just short enough is taken."""
     starling = ADAPTERS["starling"]()

@@ -247,3 +247,23 @@ def test_a_strangers_lines_do_not_end_a_master_that_nobody_conducts(tmp_path):
         assert "a line at the control socket was refused, as it has no text for 'event'" in err
         assert f"lines refused at the control socket: {len(STRANGE)}" in err
         assert other.wait(timeout=LIMIT_S) == 0
+
+
+def test_who_reads_no_answer_at_the_meeting_place_holds_nobody_up(tmp_path):
+    at = str(tmp_path / "meet")
+    program = Path(BMFED).with_name("bench-meet")
+    with subprocess.Popen([program, f"unix:{at}"], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout.readline().startswith("ready")
+        deaf, other = (socket.socket(socket.AF_UNIX) for _ in range(2))
+        for one in (deaf, other):
+            one.connect(at)
+        deaf.settimeout(1)
+        with contextlib.suppress(TimeoutError, ConnectionError):
+            while True:
+                deaf.sendall(b"x\n" * 1000)
+        other.settimeout(LIMIT_S)
+        other.sendall(b'{"session": "s", "name": "n", "address": "a"}\n')
+        assert json.loads(other.recv(4096)) == {"members": []}
+        server.kill()
+        for one in (deaf, other):
+            one.close()

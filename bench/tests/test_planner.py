@@ -76,6 +76,16 @@ def test_settings_that_chance_alone_parts_are_not_distinguishable():
     assert "ms more to spare in the median of the tightest flow" in said
 
 
+def test_who_drops_what_is_late_does_not_gain_by_it():
+    """The share is of what was sent, in the gain as in the verdict."""
+    ms = np.full(10_000, 3.0)
+    ms[::66] = 20.0  # 152 are late: one of them is the 9,900th
+    usual = replace(FITS, ms=ms, high_ms=20.0, in_budget=0.9848)
+    rest = np.delete(ms, np.arange(0, 6_000, 66)[:90])
+    other = replace(usual, ms=rest, in_budget=0.9848)
+    assert planner.gain([other], [usual], 0.99).value == 0
+
+
 def test_what_is_read_from_unlike_clocks_has_no_digit_below_their_bound():
     wide = replace(OVER, bound_ms=2.0)
     assert "take at most 130 ms, 30 ms too much" in sentence(wide, 0.999)

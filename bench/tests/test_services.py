@@ -132,3 +132,23 @@ def test_who_cleans_up_leaves_it_to_a_run_that_lives(host, monkeypatch, by):
     other.end()
     assert host.running() == ["loud", "noisy"] and host.started() == 1
     assert os.listdir(host.directory / "tmp") == []
+
+
+def test_a_service_that_does_not_start_is_told_and_tried_again(host, monkeypatch):
+    """What names it stays until it runs."""
+    dead = host.keeper()
+    assert dead.quiet("noisy", "loud") == ["noisy", "loud"]
+    dead.die()
+    monkeypatch.setenv("PATH", host.env["PATH"])
+    monkeypatch.setattr(tempfile, "tempdir", host.env["TMPDIR"])
+    systemctl = host.directory / "bin" / "systemctl"
+    whole = systemctl.read_text()
+    systemctl.write_text(whole.replace("start) touch", 'start) [ "$3" != noisy ] && touch'))
+    mine = lambda: [line for line in identity.clean() if "service" in line]  # noqa: E731
+    assert mine() == [
+        "service noisy is stopped and does not start: start it", "started service loud"
+    ]  # fmt: skip
+    assert host.running() == ["loud"] and Path(dead.hello["directory"]).exists()
+    systemctl.write_text(whole)
+    assert mine() == ["started service noisy"]
+    assert host.running() == ["loud", "noisy"] and os.listdir(host.directory / "tmp") == []

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -60,7 +61,8 @@ bool hear(Guest& guest, std::vector<Guest> const& guests) {
         Json const said = Json::parse(guest.in.substr(0, end), nullptr, false);
         std::string const line =
             answer(said, guest, guests).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-        if (::send(guest.socket, line.data(), line.size(), MSG_NOSIGNAL) !=
+        // Who does not read holds up nobody else.
+        if (::send(guest.socket, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
             static_cast<ssize_t>(line.size())) {
             return false;
         }
@@ -87,18 +89,21 @@ int main(int argc, char** argv) {
     std::printf("ready %s\n", at.empty() ? argv[1] : at.c_str());
     std::fflush(stdout);
     std::vector<Guest> guests;
+    bool full = false;  // of open files: whoever leaves makes room
     for (;;) {
-        std::vector<pollfd> watch = {{listener, POLLIN, 0}};
+        std::vector<pollfd> watch = {{full ? -1 : listener, POLLIN, 0}};
         for (auto const& guest : guests) watch.push_back({guest.socket, POLLIN, 0});
         if (::poll(watch.data(), watch.size(), -1) < 0) continue;
         for (std::size_t g = guests.size(); g > 0; --g) {
             if (watch[g].revents == 0 || hear(guests[g - 1], guests)) continue;
             ::close(guests[g - 1].socket);
             guests.erase(guests.begin() + static_cast<std::ptrdiff_t>(g - 1));
+            full = false;
         }
         if (watch[0].revents == 0) continue;
         int const guest = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
         if (guest >= 0 && guests.size() < kGuestsMax) guests.push_back({guest, "", "", "", ""});
         else if (guest >= 0) ::close(guest);
+        else full = errno == EMFILE || errno == ENFILE;
     }
 }

@@ -301,7 +301,8 @@ void Mesh::settle() {
     // Meanwhile others may join, whose links come behind these.
     for (std::size_t i = 0; i < links_.size(); ++i) {
         Link& link = *links_[i];
-        while (link.socket >= 0 && link.acknowledged < link.declared) {
+        // Who has not greeted wants nothing yet, and may be no member.
+        while (link.socket >= 0 && link.greeted && link.acknowledged < link.declared) {
             write(link);
             take(false, 0.1);
         }
@@ -412,7 +413,7 @@ std::size_t Mesh::take(bool hand, double seconds) {
         watch_.push_back(
             {link->socket, static_cast<short>(link->out.empty() ? POLLIN : POLLIN | POLLOUT), 0});
     }
-    watch_.push_back({listener_, POLLIN, 0});
+    watch_.push_back({links_.size() < kMembersMax ? listener_ : -1, POLLIN, 0});
     watch_.push_back({hand ? socketToWatch() : -1, POLLIN, 0});
     auto const nanoseconds = static_cast<long long>(seconds * 1e9);
     timespec const limit = {static_cast<time_t>(nanoseconds / 1000000000),
@@ -436,7 +437,7 @@ std::size_t Mesh::take(bool hand, double seconds) {
         flowFor_ = seconds;
         if (flow_ == nullptr) lone_ = nullptr;
     }
-    if (watch_[links].revents != 0 && links < kMembersMax) {
+    if (watch_[links].revents != 0) {
         int const socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
         if (socket >= 0) {
             noDelay(socket);
@@ -523,7 +524,7 @@ void Mesh::tell(Link& from) {
 std::size_t Mesh::otherFrame(Link& from, bool hand) {
     unsigned char const* const at = from.in.data() + from.taken;
     std::uint32_t const size = get32(at), what = get32(at + 4);
-    if (size > kFrameMax || what >= kData + kItemsMax) {
+    if (size > kFrameMax || what >= kData + kItemsMax || (!from.greeted && what != Frame::hello)) {
         if (from.greeted) events_.malformed("a frame of '" + from.name + "' that nobody sends");
         lose(from);
         return 0;
@@ -650,10 +651,19 @@ void Mesh::lose(Link& link) {
     ::close(link.socket);
     link.socket = -1;
     changed();
+    link.stranger = !link.greeted;
     link.left = link.greeted = true;
     lost(link);
     unroute(link, nullptr);
-    kept_.push_back({&link, Frame::lost, {}});
+    if (!link.stranger) kept_.push_back({&link, Frame::lost, {}});
+}
+
+// Whoever came by mistake and has gone makes no member one of several.
+void Mesh::forgetStrangers() {
+    while (links_.size() > before_ && links_.back()->stranger) {
+        links_.pop_back();
+        changed();
+    }
 }
 
 void Mesh::removeAll(Link& link) {
@@ -711,6 +721,7 @@ void Mesh::flushAll() {
 void Mesh::tick(double minSeconds, double maxSeconds) {
     Within const in(service_, "tick");
     double const start = now();
+    forgetStrangers();
     std::size_t delivered = poll(0);
     for (double passed = 0; passed < maxSeconds; passed = now() - start) {
         if (passed >= minSeconds && delivered == 0) break;

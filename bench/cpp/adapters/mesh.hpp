@@ -193,7 +193,8 @@ protected:
         std::vector<Remote> remotes;                   // by its number
         std::size_t known = 0;                         // how many of these there are
         bool greeted = false, left = false;
-        double patience = 0;  // how long a blocking `recv` waits, s; 0: not said
+        bool stranger = false;  // it ended without a greeting
+        double patience = 0;    // how long a blocking `recv` waits, s; 0: not said
 
         // Moves what has come and was not taken.
         void toFront() {
@@ -318,6 +319,7 @@ private:
     void takeText(Link& from, unsigned char const* bytes, std::size_t size);
     void route(Link& to, std::string const& topic);
     void lose(Link& link);
+    void forgetStrangers();
     void removeAll(Link& link);
     std::size_t poll(double seconds);
     bool greetedByAll();

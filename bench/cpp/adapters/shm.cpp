@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <deque>
 
 #include "mesh.hpp"
 #include "ring.hpp"
@@ -73,6 +74,7 @@ private:
         Mapping to, from;
     };
 
+    // What is found stays where it is while others come.
     Rings& of(Link const& link) {
         if (rings_.size() <= link.index) rings_.resize(link.index + 1);
         return rings_[link.index];
@@ -195,7 +197,7 @@ private:
         }
     }
 
-    std::vector<Rings> rings_;  // by link
+    std::deque<Rings> rings_;  // by link
 };
 
 }  // namespace bench

@@ -365,13 +365,19 @@ std::vector<int> together(std::vector<int> one, std::vector<int> const &other) {
     return one;
 }
 
+// Whoever keeps another's end open never hears that it has ended.
+std::vector<int> butOne(std::vector<int> ends, std::size_t i) {
+    ends.erase(ends.begin() + static_cast<std::ptrdiff_t>(i));
+    return ends;
+}
+
 void rounds(std::string const &socket, std::size_t bytes, std::size_t warmUp, std::size_t count,
             std::size_t ends) {
     Links const links(socket, ends);
     std::vector<int> const &here = links.here, &there = links.there;
     apart(ends, here, [&] { answerRounds(there, bytes); });
     for (std::size_t i = 1; i < ends; ++i) {
-        apart(i, there, [&] {
+        apart(i, together(there, butOne(here, i)), [&] {
             std::vector<char> message(bytes, 'x');
             for (std::size_t n = 0; n < warmUp + count; ++n) {
                 writeAll(here[i], message.data(), bytes);
@@ -379,8 +385,8 @@ void rounds(std::string const &socket, std::size_t bytes, std::size_t warmUp, st
             }
         });
     }
-    for (int end : there) close(end);
     int const mine = here.front();
+    for (int end : together(there, butOne(here, 0))) close(end);
     std::uint64_t sent = 0;
     trips(
         bytes, warmUp, count, true,
@@ -393,7 +399,7 @@ void rounds(std::string const &socket, std::size_t bytes, std::size_t warmUp, st
             // What comes back is the last end's.
             std::memcpy(message, &sent, sizeof sent);
         });
-    for (int end : here) close(end);
+    close(mine);
 }
 
 // To all ends, and back from the last one.
@@ -402,7 +408,7 @@ void fanOut(std::string const &socket, std::size_t bytes, std::size_t warmUp, st
     Links const links(socket, ends);
     std::vector<int> const &here = links.here, &there = links.there;
     for (std::size_t i = 0; i < ends; ++i) {
-        apart(i + 1, here, [&] {
+        apart(i + 1, together(here, butOne(there, i)), [&] {
             std::vector<char> message(bytes);
             for (std::size_t n = 0; n < warmUp + count; ++n) {
                 if (!readAll(there[i], message.data(), bytes)) return;

@@ -264,11 +264,12 @@ def gain(of: list[Outcome], usual: list[Outcome], share: float) -> Gain | None:
     if not (of and usual) or any(len(o.ms) < BATCHES or o.high_ms is None for o in every):
         return None
     median = not all(known(o, share) for o in every)
-    q = 0.5 if median else share
+    # Of what came, where the wanted share of what was sent lies.
+    at = lambda o: 0.5 if median else min(1.0, share * o.sent / len(o.ms))  # noqa: E731
     draws = max(100, min(_DRAWS, _VALUES // max(len(o.ms) for o in every)))
     rng = np.random.default_rng(1)
-    spare = [[_left(o, o.ms, q) for o in side] for side in (of, usual)]
-    drawn = [np.min([_drawn(o, q, draws, rng) for o in side], axis=0) for side in (of, usual)]
+    spare = [[_left(o, o.ms, at(o)) for o in side] for side in (of, usual)]
+    drawn = [np.min([_drawn(o, at(o), draws, rng) for o in side], axis=0) for side in (of, usual)]
     bound = sum(max(o.bound_ms for o in side) for side in (of, usual))
     low, high = np.percentile(drawn[0] - drawn[1], [2.5, 97.5])
     value = min(spare[0]) - min(spare[1])

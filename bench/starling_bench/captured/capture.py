@@ -98,9 +98,12 @@ class _Datagrams:
 
     def __init__(self) -> None:
         self._waiting: dict[tuple, dict[int, tuple[bytes, bool]]] = {}  # by where each begins
+        self._whole: dict[tuple, None] = {}  # the newest, of which a piece may come again
 
     def add(self, key: tuple, offset: int, more: bool, data: bytes) -> bytes | None:
         """The whole of it, if this was what was missing."""
+        if key in self._whole:
+            return None
         parts = self._waiting.setdefault(key, {})
         parts[offset] = data, more
         whole = b""
@@ -110,6 +113,9 @@ class _Datagrams:
             whole += parts[at][0]
             if not parts[at][1]:
                 del self._waiting[key]
+                self._whole[key] = None
+                if len(self._whole) > _DATAGRAMS_MAX:
+                    del self._whole[next(iter(self._whole))]
                 return whole
         return None
 
@@ -430,8 +436,7 @@ class _Way:
 def _wires(directory: Path, files: tuple[tuple[Path, int], ...]) -> dict[int, Wire]:
     needles, updates = Needles(), directory / "needles.jsonl"
     calls: dict[int, list[list[Part]]] = {}
-    for line in updates.read_text(encoding="utf-8").splitlines() if updates.exists() else ():
-        told = json.loads(line)
+    for told in _lines(updates) if updates.exists() else ():
         every = [_messages(told, update) for update in told["updates"]]
         for update in every:
             for part, values in update.items():
@@ -454,6 +459,17 @@ def _wires(directory: Path, files: tuple[tuple[Path, int], ...]) -> dict[int, Wi
                 ways[test].append(way)
     made = {test: _wire(calls[test], _chosen(of)) for test, of in ways.items()}
     return {test: wire for test, wire in made.items() if wire}
+
+
+def _lines(path: Path) -> Iterator[dict]:
+    """What stands there; half a line is of a sender that was killed, or of a full disk."""
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            told = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(told, dict) and told.keys() >= {"test", "updates"}:
+            yield told
 
 
 def _messages(told: dict, update: list[str]) -> dict[Part, list[bytes]]:

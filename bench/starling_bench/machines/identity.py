@@ -229,25 +229,38 @@ def _turn() -> Iterator[None]:
         os.close(directory)
 
 
-def _start_services(directory: Path) -> list[str]:
+def _start_services(directory: Path) -> tuple[list[str], list[str]]:
     """What bench-keep had stopped for a dead one runs again, but for what another run wants to be
-    quiet, which starts it in the end."""
-    told = []
+    quiet, which starts it in the end; and what could not be started."""
+    told: list[str] = []
+    failed: list[str] = []
     try:
         services = read_text(directory / "quiet").split()
     except FileNotFoundError:
-        return []
+        return [], []
     except (OSError, ValueError) as e:
         why = getattr(e, "strerror", None) or e
-        return [f"which services a dead manager had stopped can't be read ({why}): look which are"]
+        what = f"which services a dead manager had stopped can't be read ({why}): look which are"
+        return [what], []
     for service in services:
         with _turn():
             if any(service in _quiet(other) for other, dead in _directories() if not dead):
                 told.append(f"left service {service} to another run, which has it stopped")
                 continue
-            subprocess.run(["systemctl", "start", "--", service], capture_output=True)
-            told.append(f"started service {service}")
-    return told
+            if _systemctl_start(service):
+                told.append(f"started service {service}")
+            else:
+                told.append(f"service {service} is stopped and does not start: start it")
+                failed.append(service)
+    return told, failed
+
+
+def _systemctl_start(service: str) -> bool:
+    try:
+        done = subprocess.run(["systemctl", "start", "--", service], capture_output=True)
+    except OSError:
+        return False
+    return done.returncode == 0
 
 
 def clean() -> list[str]:
@@ -269,7 +282,11 @@ def clean() -> list[str]:
         # With hosts that could not be cleaned yet it is still needed.
         if not (directory / HOSTS).exists():
             with contextlib.suppress(OSError):
-                told += _start_services(directory)
+                said, failed = _start_services(directory)
+                told += said
+                if failed:  # whoever cleans next tries again
+                    (directory / "quiet").write_text("\n".join(failed) + "\n", encoding="utf-8")
+                    continue
                 shutil.rmtree(directory)
                 told.append(f"removed {directory}")
     for space in SPACES.glob(f"{_PREFIX}*"):

@@ -107,14 +107,19 @@ class Keeper:
         cpus: list[int] | None,
     ) -> Distant:  # fmt: skip
         """Starts a process there; OSError if that fails."""
+        # Here first: that it has ended may be said together with that it was started.
+        one = self._processes[name] = Distant(0)
         try:
             told = await self.ask(
                 "start", name=name, command=command, log=log, env=env, cwd=cwd, cpus=cpus or []
             )
-        except _Refused as e:
-            raise OSError(0, e.what) from None
-        self._processes[name] = Distant(told["started"])
-        return self._processes[name]
+        except BenchError as e:
+            self._processes.pop(name, None)
+            if isinstance(e, _Refused):
+                raise OSError(0, e.what) from None
+            raise
+        one.pid = told["started"]
+        return one
 
     async def end(self, hurry: bool) -> list[str]:
         """Ends all; who had to be ended, and `left` is what could not be. Nothing if the connection

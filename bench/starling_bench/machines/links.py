@@ -16,6 +16,7 @@ from .group import Group
 BRIDGE, NETEM, EMULATOR = "", "netem", "bench-link"
 #: As many frames of a host as the emulator has waiting.
 _LIMIT = "65536"
+_NO_RATE = "100gbit"
 # What of a rule is drawn for each frame, by its seed.
 _DRAWN = frozenset({"jitter_ms", "loss", "duplicate", "reorder"})
 _RAW, _BATCH = "bench-raw", 16_384
@@ -45,7 +46,8 @@ def netem(rule: dict[str, float], seed: int) -> list[str]:
     said = ["netem", "limit", _LIMIT]
     if delay := rule.get("delay_ms"):
         said += ["delay", f"{delay:g}ms"]
-        said += [f"{rule['jitter_ms']:g}ms"] if "jitter_ms" in rule else []
+        # By a rate, though one that nothing reaches, no frame is due before the one before it.
+        said += [f"{rule['jitter_ms']:g}ms", "rate", _NO_RATE] if "jitter_ms" in rule else []
     for name in ("loss", "duplicate", "reorder"):
         # What nothing waits for can't go ahead of anything.
         if name in rule and (name != "reorder" or delay):
@@ -55,7 +57,7 @@ def netem(rule: dict[str, float], seed: int) -> list[str]:
 
 async def shape(space: str, rule: dict[str, float], seed: int, rate: list[str], tool: Tool) -> None:
     """Sets what a host's link does to what leaves it; behind that it is held to a rate (a queueing
-    discipline's words), or kept in order: netem alone lets what is late be overtaken."""
+    discipline's words)."""
     add = ["tc", "-n", space, "qdisc", "add", "dev", "eth0"]
     await tool(*add, "root", "handle", "1:", *netem(rule, seed))
     await tool(*add, "parent", "1:1", *(rate or ["pfifo", "limit", _LIMIT]))

@@ -156,11 +156,13 @@ async def _wireguard(
             )  # fmt: skip
             await _until(lambda name=name: Path(f"/var/run/wireguard/{name}.sock").exists(), one)
         secret = logs / f".{name}.key"
-        secret.touch(mode=0o600)
-        secret.write_text(private)
         wg = ["ip", "netns", "exec", site.space, "wg", "set", name]
-        await tool(*wg, "listen-port", "51820", "private-key", str(secret))
-        secret.unlink()
+        try:
+            secret.touch(mode=0o600)
+            secret.write_text(private)
+            await tool(*wg, "listen-port", "51820", "private-key", str(secret))
+        finally:
+            secret.unlink(missing_ok=True)
         for other, address, (_, public) in zip(sites, inside, keys, strict=True):
             if other != site:
                 allowed = f"{address}/32" + (",224.0.0.0/4" if len(sites) == 2 else "")

@@ -97,7 +97,8 @@ void Sender::work() {
         options_.joinTimeoutS, "federate '" + options_.receiver + "' did not join");
 
     // What a run has that is resumed stands there already, and is the same.
-    std::ofstream needles(options_.out + "/needles.jsonl", std::ios::app);
+    std::ofstream needles(options_.out + "/needles.jsonl", std::ios::app | std::ios::ate);
+    if (needles.tellp() > 0) needles << '\n';  // behind a line that is not whole
     int samples = 0;
     for (std::size_t n = 0; n < options_.tests.size(); ++n) {
         Test const& test = options_.tests[n];
