@@ -224,10 +224,6 @@ def test_records_are_heard_however_their_sender_lets_them_be_carried(tmp_path):
     on_an_rti(tmp_path, EITHER)
 
 
-def test_who_has_stopped_leaves_the_exercise_nevertheless(tmp_path):
-    on_an_rti(tmp_path, STOPPED)
-
-
 def on_an_rti(tmp_path: Path, script: str) -> None:
     with_rti = {
         "LD_LIBRARY_PATH": f"{RTI_ROOT}/lib", "STARLING_NET_RUN_DIR": str(tmp_path),
@@ -248,7 +244,8 @@ def test_strangers_at_its_port_hold_nothing_up(meet, adapter):
     assert done.returncode == 0, done.stderr
 
 
-# One says nothing, one what no member says, one has gone again.
+# One says nothing, one what no member says, one has gone again: they come before the second has
+# declared what it has, which it waits for members to know.
 STRANGERS = """
 import ctypes, os, socket, sys
 from test_instrument import entered, library, wait_for
@@ -256,42 +253,31 @@ adapter, at = sys.argv[1:]
 reliable = int(adapter in ("tcp", "shm"))
 of, value = library(), ctypes.create_string_buffer(48)
 settings = f"exercise=x;adapter={adapter};connect={at};station="
-both = [entered(of, f"{settings}1", 48, 100, reliable)]
-files = [f"/proc/self/fd/{n}" for n in range(3, 64)]
-mine = {os.readlink(file) for file in files if os.path.islink(file)}
-lines = [line.split() for line in open("/proc/self/net/tcp").readlines()[1:]]
-(port,) = {int(one[1].partition(":")[2], 16) for one in lines
-           if one[3] == "0A" and f"socket:[{one[9]}]" in mine}
+
+
+def listening() -> set[int]:
+    files = [f"/proc/self/fd/{n}" for n in range(3, 64)]
+    mine = {os.readlink(file) for file in files if os.path.islink(file)}
+    lines = [line.split() for line in open("/proc/self/net/tcp").readlines()[1:]]
+    return {int(one[1].partition(":")[2], 16) for one in lines
+            if one[3] == "0A" and f"socket:[{one[9]}]" in mine}
+
+
+first = entered(of, f"{settings}1", 48, 100, reliable)
+before = listening()
+second = ctypes.c_void_p(of.starling_instrument_open(f"{settings}2".encode()))
+(port,) = listening() - before
 silent, loud, gone = (socket.create_connection(("127.0.0.1", port)) for _ in range(3))
 loud.sendall(b"GET / HTTP/1.0\\r\\n\\r\\n")
 gone.close()
-both.append(entered(of, f"{settings}2", 48, 100, reliable))
-for it in both:
+assert of.starling_instrument_declare(second, b"r", 48, ctypes.c_double(100), reliable) == 0
+for it in (first, second):
     of.starling_instrument_write(it, value)
-for n, it in enumerate(both, 1):
+for n, it in enumerate((first, second), 1):
     wait_for(lambda: of.starling_instrument_read(it, 3 - n, value, None) == 1)
-for it in both:
+for it in (first, second):
     of.starling_instrument_close(it)
 assert loud.recv(1 << 16) and loud.recv(1) == b""  # it was hung up on
-"""
-
-
-# Both have the number 1; a third keeps rtiexec, which is asked who is left.
-STOPPED = """
-import ctypes, json, os, subprocess
-from test_instrument import entered, library, opened, wait_for
-of, value = library(), ctypes.create_string_buffer(48)
-both = [entered(of, f"exercise=x;station=1;name={name}", 48, 100, 1) for name in "ab"]
-third = opened(of, "exercise=y;station=1")
-for it in both:
-    of.starling_instrument_write(it, value)
-for it in both:
-    wait_for(lambda: of.starling_instrument_state(it) == -1)
-    assert b"has the station's number 1" in of.starling_instrument_error(it)
-    of.starling_instrument_close(it)
-said = subprocess.run([os.environ["STARLING_START_PROGRAM"], "ps", "--json"], capture_output=True)
-assert b'"y"' in said.stdout and b'"x"' not in said.stdout, said
-of.starling_instrument_close(third)
 """
 
 

@@ -144,7 +144,7 @@ def test_a_service_that_does_not_start_is_told_and_tried_again(host, monkeypatch
     systemctl = host.directory / "bin" / "systemctl"
     whole = systemctl.read_text()
     systemctl.write_text(whole.replace("start) touch", 'start) [ "$3" != noisy ] && touch'))
-    mine = lambda: [line for line in identity.clean() if "service" in line]  # noqa: E731
+    mine = lambda: [line for line in identity.clean() if "service " in line]  # noqa: E731
     assert mine() == [
         "service noisy is stopped and does not start: start it", "started service loud"
     ]  # fmt: skip

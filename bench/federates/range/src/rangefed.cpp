@@ -123,11 +123,15 @@ Shared* map(int memory) {
 class Reader {
 public:
     explicit Reader(Options const& options) : o_(options) {
+        if (o_.attach != 0) attach();  // by which its name is known
         if (!o_.out.empty()) log_.reset(new range::SampleLog(o_.out, o_.name));
+        if (o_.attach != 0) {
+            if (log_) log_->goOn(*shared_);
+            return;
+        }
         // Who conducts tests takes anew those that were interrupted.
-        if (log_ && o_.live && o_.attach == 0) log_->refuseEarlier();
-        o_.attach != 0 ? attach() : start();
-        if (log_ && o_.attach != 0) log_->goOn(*shared_);
+        if (log_ && o_.live) log_->refuseEarlier();
+        start();
     }
 
     // Until the interface has ended; its exit code. If this one can't go on the interface that it
