@@ -34,6 +34,12 @@ int openSocket(std::string const& address, Use use) {
     if (colon == std::string::npos) {
         throw UsageError("the address '" + address + "' is neither unix:PATH nor HOST:PORT");
     }
+    // The system would take the rest of a larger one.
+    std::string const port = address.substr(colon + 1);
+    bool const digits = port.find_first_not_of("0123456789") == std::string::npos;
+    if (port.empty() || (digits && (port.size() > 5 || std::stoi(port) > 65535))) {
+        throw UsageError("'" + port + "' in the address '" + address + "' is no port: 0 to 65535");
+    }
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;

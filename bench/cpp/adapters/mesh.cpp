@@ -23,6 +23,8 @@ using Json = nlohmann::json;
 std::size_t const kQueueMax = 4 * 1024 * 1024;
 // How long one call of `join` waits for those that were there before.
 double const kAskedS = 1;
+// How long a peer that takes nothing, or a meeting place that says nothing, is waited for.
+double const kPatienceS = 20;
 std::uint32_t const kItemsMax = 1u << 24;
 std::size_t const kMembersMax = 4096;
 // What may be kept for later.
@@ -58,6 +60,14 @@ std::string number(std::uint32_t value) {
 
 Mesh::Mesh(EndpointEvents& events, char const* volatile* service)
     : events_(events), service_(service) {}
+
+bool Mesh::Patience::over(std::uint64_t left) {
+    if (left < left_) {
+        left_ = left;
+        since_ = now();
+    }
+    return now() - since_ > kPatienceS;
+}
 
 Mesh::~Mesh() {
     for (auto const& link : links_) {
@@ -97,10 +107,14 @@ bool Mesh::join(std::string const& session, std::string const&, std::string cons
         static_cast<ssize_t>(line.size())) {
         throw EndpointUnreachable("the meeting place has gone");
     }
+    timeval const limit = {static_cast<time_t>(kPatienceS), 0};
+    ::setsockopt(meeting_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     std::string answer;
     for (char c; answer.find('\n') == std::string::npos; answer += c) {
         if (::recv(meeting_, &c, 1, 0) != 1) {
-            throw EndpointUnreachable("the meeting place has gone");
+            bool const silent = errno == EAGAIN;
+            throw EndpointUnreachable(std::string("the meeting place ") +
+                                      (silent ? "does not answer" : "has gone"));
         }
     }
     Json const said = Json::parse(answer, nullptr, false);
@@ -166,8 +180,9 @@ void Mesh::resign() {
         if (link.socket < 0) continue;
         queue(link, frameOf(Frame::bye, ""));
         write(link);
-        while (link.socket >= 0 && !link.out.empty()) {
-            take(false);
+        for (Patience patience; link.socket >= 0 && !link.out.empty();) {
+            if (patience.over(link.out.size())) lose(link);
+            take(false, 0.01);
             write(link);
         }
         // What the peer still sends is taken, so that it gets this one's last word.
@@ -302,7 +317,9 @@ void Mesh::settle() {
     for (std::size_t i = 0; i < links_.size(); ++i) {
         Link& link = *links_[i];
         // Who has not greeted wants nothing yet, and may be no member.
-        while (link.socket >= 0 && link.greeted && link.acknowledged < link.declared) {
+        for (Patience patience;
+             link.socket >= 0 && link.greeted && link.acknowledged < link.declared;) {
+            if (patience.over(link.declared - link.acknowledged)) lose(link);
             write(link);
             take(false, 0.1);
         }
@@ -355,7 +372,10 @@ void Mesh::sendOtherwise(std::size_t index, std::uint64_t stamp) {
     Item& one = *items_[index];
     one.shape.stamp(one.frame.data(), stamp);
     if (!byLinks_ && !one.receivers.empty() && carryToAll(one.frame)) return;
-    for (Link* const to : one.receivers) {
+    // Whoever is given up, or leaves while another is waited for, is none of the receivers any
+    // more.
+    sending_.assign(one.receivers.begin(), one.receivers.end());
+    for (Link* const to : sending_) {
         if (to->socket < 0) continue;
         if (!byLinks_) carry(*to, one.frame);
         else if (!to->out.again(one.shape.number, sent_[index].what, stamp))
@@ -370,7 +390,8 @@ void Mesh::sendOtherwise(std::size_t index, std::uint64_t stamp) {
 void Mesh::urge(Link& to) {
     write(to);
     // A slow peer holds this one up; its own data are taken meanwhile, or both would wait.
-    while (to.socket >= 0 && to.out.size() > kQueueMax) {
+    for (Patience patience; to.socket >= 0 && to.out.size() > kQueueMax;) {
+        if (patience.over(to.out.size())) lose(to);
         take(false, 0.1);
         write(to);
     }
@@ -645,7 +666,7 @@ void Mesh::takeText(Link& from, unsigned char const* bytes, std::size_t size) {
     events_.said(topic->second, parts);
 }
 
-// The peer has left or died. That its instances go is told when something may be.
+// That its instances go is told when something may be.
 void Mesh::lose(Link& link) {
     if (link.socket < 0) return;
     ::close(link.socket);
@@ -711,7 +732,10 @@ void Mesh::flushAll() {
     for (std::size_t i = 0; i < links_.size(); ++i) {
         Link& link = *links_[i];
         write(link);
-        while (link.socket >= 0 && !link.out.empty()) poll(0.1);
+        for (Patience patience; link.socket >= 0 && !link.out.empty();) {
+            if (patience.over(link.out.size())) lose(link);
+            poll(0.1);
+        }
     }
     // On links nothing that has come is lost: it waits for the next tick, but a sender that never
     // waits hears of others, too.

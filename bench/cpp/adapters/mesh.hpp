@@ -133,6 +133,16 @@ protected:
             }
         }
     };
+    // How long one that takes nothing is waited for: then it is given up as one that has left.
+    class Patience {
+    public:
+        // `left`: of what it is to take.
+        bool over(std::uint64_t left);
+
+    private:
+        std::uint64_t left_ = UINT64_MAX;
+        double since_ = 0;
+    };
     // What is to be sent: bytes, whose memory stays. Where frames of one shape lie one behind the
     // other from its beginning, the next such are made of what they left there: a bundle of long
     // messages takes no copy of their values, and no more memory than a bundle, however many items
@@ -245,6 +255,8 @@ protected:
     // The same of one link, where nothing else is to be waited for: one call instead of two.
     std::size_t takeOne(Link& link, double seconds);
     void queue(Link& to, Bytes const& frame);
+    // The peer has left, or died, or is given up.
+    void lose(Link& link);
     // Puts an empty frame on a link and sends it, so that the peer wakes up.
     void ring(Link& to);
 
@@ -318,7 +330,6 @@ private:
     void takeItem(Link& from, std::uint32_t number, std::string const& topic);
     void takeText(Link& from, unsigned char const* bytes, std::size_t size);
     void route(Link& to, std::string const& topic);
-    void lose(Link& link);
     void forgetStrangers();
     void removeAll(Link& link);
     std::size_t poll(double seconds);
@@ -332,7 +343,8 @@ private:
     std::set<TopicId> subscribed_;
     std::vector<std::size_t> discovered_;  // by topic
     std::vector<std::unique_ptr<Item>> items_;
-    std::vector<Sent> sent_;                                               // of each
+    std::vector<Link*> sending_;  // to these, of which some may leave meanwhile
+    std::vector<Sent> sent_;      // of each
     std::map<std::pair<std::size_t, std::size_t>, std::uint32_t> shapes_;  // by fields and stride
     std::deque<Kept> kept_;
     std::uint64_t keptBytes_ = 0;

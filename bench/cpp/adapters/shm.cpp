@@ -82,8 +82,10 @@ private:
 
     // Where the peer finds the ring to it: a memory file of this process.
     std::string greeting(Link& link) override {
-        int const file = ::memfd_create("bench-ring", MFD_CLOEXEC);
-        if (file < 0 || ::ftruncate(file, sizeof(Ring)) != 0) {
+        int const file = ::memfd_create("bench-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        // Nobody who opens it makes it smaller under those that look into it.
+        if (file < 0 || ::ftruncate(file, sizeof(Ring)) != 0 ||
+            ::fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
             throw EndpointError(std::string("no shared memory: ") + std::strerror(errno));
         }
         Rings& rings = of(link);
@@ -97,7 +99,8 @@ private:
         bool const named = path.compare(0, 6, "/proc/") == 0 &&
                            path.find_first_not_of("0123456789/procfd") == std::string::npos;
         int const file = named ? ::open(path.c_str(), O_RDWR | O_CLOEXEC) : -1;
-        bool const whole = file >= 0 && ::lseek(file, 0, SEEK_END) == off_t{sizeof(Ring)};
+        bool const whole = file >= 0 && (::fcntl(file, F_GET_SEALS) & F_SEAL_SHRINK) != 0 &&
+                           ::lseek(file, 0, SEEK_END) == off_t{sizeof(Ring)};
         if (whole) of(link).from = Mapping(file);
         else if (file >= 0) ::close(file);
         if (!of(link).from) {
@@ -118,7 +121,9 @@ private:
         std::uint64_t at = ring->end();
         std::uint64_t const left = kRing - at % kRing;
         std::uint64_t const skipped = left < size ? left : 0;
-        while (skipped + size > ring->room()) {
+        for (Patience patience; skipped + size > ring->room();) {
+            if (patience.over(skipped + size - ring->room())) lose(to);
+            if (to.socket < 0) return;
             // Full: the peer is slow. Its data are taken meanwhile, or both would wait.
             if (ring->slept()) Mesh::ring(to);
             collect(false);

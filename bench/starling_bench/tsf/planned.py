@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import tomllib
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from ..errors import USAGE, BenchError, cannot
 from ..kept.store import must_be_empty
 from ..machines import sites
 from ..machines.topologies import Topology
+from ..outside import read_text
 from . import tables
 
 
@@ -119,7 +119,7 @@ def switches(**given: str) -> dict[str, object]:
 def text_of(file: Path | None, option: str) -> str:
     """A file of [[rti]] tables as it stands there; "": none was given."""
     try:
-        return file.read_text(encoding="utf-8") if file else ""
+        return read_text(file) if file else ""
     except (OSError, ValueError) as e:
         what = f"{file} can't be read: {getattr(e, 'strerror', None) or e}"
         raise BenchError("STL-TSF-002", what, option, "see bench/README.md", USAGE) from None
@@ -150,12 +150,14 @@ def hosts_of(file: Path | None, kinds: Sequence[str], daemon: str) -> list[dict]
 def names(text: str, option: str, taken: Container[str]) -> list[str]:
     """Of the RTIs in a file of [[rti]] tables, which may have none of those that are `taken`."""
     try:
-        found = [rti["name"] for rti in tomllib.loads(text).get("rti", [])]
+        found = [rti["name"] for rti in tables.parsed(text).get("rti", [])]
+        if strange := [name for name in found if not isinstance(name, str)]:
+            raise ValueError(f"{strange[0]!r:.50} is no name")
         if of_ours := [name for name in found if name in taken]:
             what, do = f"'{of_ours[0]}' is an adapter of ours", "give the RTI another name"
             raise BenchError("STL-TSF-004", what, option, do, USAGE)
         return found
-    except (tomllib.TOMLDecodeError, KeyError, TypeError) as e:
+    except (AttributeError, KeyError, TypeError, ValueError) as e:
         what = f"no file of [[rti]] tables: {e}"
         raise BenchError("STL-TSF-002", what, option, "see bench/README.md", USAGE) from None
 

@@ -5,12 +5,21 @@ import tomllib
 from pathlib import Path
 
 from ..errors import USAGE, BenchError, cannot
+from ..outside import read_text
+
+
+def parsed(text: str) -> dict:
+    """A text's tables; ValueError if it is none."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def read(path: Path) -> dict:
     """A file's tables; BenchError if it has none."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return parsed(read_text(path))
     except (OSError, ValueError) as e:
         what = f"the file can't be read: {getattr(e, 'strerror', None) or e}"
         raise BenchError("STL-TSF-020", what, str(path), "", USAGE) from None
@@ -31,7 +40,10 @@ def with_rtis(plan: dict, rtis: Path | None, beside: set[str]) -> None:
     if not rtis:
         return
     plan["include"] = [str(rtis.resolve())]
-    others = [rti["name"] for rti in read(rtis).get("rti", [])]
+    # What is wrong of them is told when the plan is read.
+    found = read(rtis).get("rti", [])
+    found = [rti for rti in found if isinstance(rti, dict)] if isinstance(found, list) else []
+    others = [name for rti in found if isinstance(name := rti.get("name"), str)]
     for s in plan["sequence"]:
         s["rti"] += others if beside & {*s["rti"]} else []
 
