@@ -359,6 +359,21 @@ def test_whoever_stops_looking_leaves_nothing_running():
     assert asyncio.run(look())._process.returncode == -signal.SIGTERM
 
 
+def test_a_reader_that_is_killed_is_not_waited_for():
+    """Though what it had started lives on, and holds its pipes."""
+    code = (
+        "import os, signal, subprocess; other = subprocess.Popen(['sleep', '1000'])\n"
+        'print(\'{"event": "own", "pid": %d}\' % other.pid, flush=True)\n'
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    reader, said = live.Reader([sys.executable, "-c", code]), []
+    reader.heard.append(said.append)
+    assert asyncio.run(asyncio.wait_for(reader.run(), LIMIT_S)) == -signal.SIGKILL
+    started = next(line["pid"] for line in said if line["event"] == "own")
+    os.kill(started, signal.SIGKILL)
+    assert reader.words() == "ended: the reader was ended by signal 9"
+
+
 def test_without_a_terminal_that_is_said():
     """At once: what is drawn for nobody would not end, either."""
     command = [sys.executable, "-m", "starling_bench", "range", "live", "--adapter", "tcp",

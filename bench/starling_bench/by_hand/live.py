@@ -25,6 +25,8 @@ STATES = ("starting", "joined", "measuring", "ended")
 _POINTS = 600
 _LINE_MAX = 1 << 20
 _REQUEST_MAX = 8192
+# What a program that has ended still says.
+_REST_S = 3.0
 
 
 class Reader:
@@ -53,23 +55,43 @@ class Reader:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, self._end)
         errors = asyncio.ensure_future(self._errors())
+        lines = asyncio.ensure_future(self._lines())
         try:
-            while line := await self._process.stdout.readline():
-                self._hear(line)
-            code = await self._process.wait()
+            # Who outlives a program that was killed, as its interface does, may hold its pipes.
+            over = asyncio.ensure_future(self._over())
+            await asyncio.wait({lines, over}, return_when=asyncio.FIRST_COMPLETED)
+            if lines.done():
+                lines.result()
+            code = await over
+            await asyncio.wait({lines, errors}, timeout=_REST_S)
+            if lines.done():
+                lines.result()
         except BaseException:  # whatever ends this one: nobody else would end the program
             self.say("resign")
             with contextlib.suppress(ProcessLookupError):
                 self._process.terminate()
-            await self._process.wait()
-            errors.cancel()
-            await asyncio.gather(errors, return_exceptions=True)  # it may have failed alike
+            await self._over()
             raise
-        await errors
+        finally:
+            for one in (lines, errors):
+                one.cancel()
+            await asyncio.gather(lines, errors, return_exceptions=True)
+            self._process._transport.close()  # its pipes may be another's, too
         why = self.notes[-1] if code and self.notes else ""
+        why = f"the reader was ended by signal {-code}" if code < 0 else why
         self.ended = self.ended or {"event": "ended", "code": code, "why": why}
         self._tell(self.ended)
         return code
+
+    async def _lines(self) -> None:
+        while line := await self._process.stdout.readline():
+            self._hear(line)
+
+    async def _over(self) -> int:
+        """Its exit code, once it has ended."""
+        while self._process.returncode is None:
+            await asyncio.sleep(0.02)
+        return self._process.returncode
 
     def _end(self) -> None:
         """In good order; who is asked again does not wait for that."""

@@ -52,12 +52,16 @@ class RandomValues:
     # ---- values
 
     def _value(self, one: DataType, name: str = "") -> bytes:
-        self._parts += 1
-        self._octets += one.size
+        self._count(one, 1, one.size)
+        return getattr(self, f"_{one.kind}")(one, name)
+
+    def _count(self, one: DataType, parts: int, octets: int) -> None:
+        """So much more it is; BenchError if that is too much."""
+        self._parts += parts
+        self._octets += octets
         if self._parts > _PARTS_MAX or self._octets > _OCTETS_MAX:
             most = f"{_PARTS_MAX:,} parts or {_OCTETS_MAX:,} octets"
             self._unknown(one, f"one of them has more than {most}")
-        return getattr(self, f"_{one.kind}")(one, name)
 
     def _type(self, name: str) -> DataType:
         return self._model.types[name]
@@ -106,7 +110,8 @@ class RandomValues:
         if one.encoding == "RPRlengthlessArray":
             return self._elements(element, count, 0)
         if one.encoding == "RPRnullTerminatedArray":
-            text = bytes(self._random.randint(0x20, 0x7E) for _ in range(max(count, one.low)))
+            self._count(one, count, count + 1)
+            text = bytes(self._random.randint(0x20, 0x7E) for _ in range(count))
             return text + b"\0"
         return self._unknown(one, f"its encoding '{one.encoding}' is not known")
 
