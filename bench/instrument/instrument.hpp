@@ -16,10 +16,10 @@ namespace bench {
 
 // What stands before a record, and travels as the first bytes of its value, little-endian.
 struct RecordHead {
-    std::uint64_t sentNs;   // by the sender's clock, read last before the update
-    std::uint32_t count;    // of its messages, from 1
-    std::uint16_t station;  // the sender's number
-    std::uint16_t record;   // of its name, so that another kind's is not taken for it
+    std::uint64_t sentNs;       // by the sender's clock, read last before the update
+    std::uint32_t count;        // of its messages, from 1
+    std::uint32_t station : 8;  // the sender's number
+    std::uint32_t record : 24;  // of its name, so that another kind's is not taken for it
 };
 static_assert(sizeof(RecordHead) == 16, "as it travels");
 

@@ -19,7 +19,7 @@ from ..machines import identity, idle, keeper, ssh
 from ..machines.machine import commit
 from ..machines.rti import adapter_for
 from ..study import Study
-from ..tsf import durations, plan
+from ..tsf import durations, plan, tables
 from ..tsf.planned import beside
 from .console import complain, console_for
 from .progress import Bar, Lines
@@ -323,8 +323,7 @@ class Attempt:
 def run_text(study: Study, text: str, out: Path, idle_wait_s: float, notes: Sequence[str]) -> int:
     """Runs a file of this text, which is kept beside the results; the exit code."""
     file = beside(out, ".tsf.toml")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
+    tables.write_text(file, text)
     return Attempt(study, file, out, idle_wait_s=idle_wait_s, notes=notes).run()
 
 

@@ -52,7 +52,8 @@ def checksums(libraries: list[str]) -> dict[str, str]:
     found = {}
     for path in map(Path, libraries):
         with contextlib.suppress(OSError), open_file(path) as file:
-            if os.fstat(file.fileno()).st_size <= _LIBRARY_BYTES_MAX:
+            # What the system makes as it is read has no size, and may have no end.
+            if 0 < os.fstat(file.fileno()).st_size <= _LIBRARY_BYTES_MAX:
                 found[path.resolve().name] = hashlib.file_digest(file, "sha256").hexdigest()
     return found
 

@@ -1,6 +1,5 @@
 """Test sequence files that a study writes itself: parts of their text."""
 
-import json
 import os
 import shutil
 from collections.abc import Container, Sequence
@@ -81,7 +80,7 @@ def program(name: str, option: str, do: str) -> str:
 
 def table(head: str, values: dict) -> str:
     """One table of TOML."""
-    lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+    lines = [f"{key} = {tables.toml(value)}" for key, value in values.items()]
     return f"{head}\n" + "\n".join(lines) + "\n"
 
 

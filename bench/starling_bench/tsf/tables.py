@@ -7,6 +7,8 @@ from pathlib import Path
 from ..errors import USAGE, BenchError, cannot
 from ..outside import read_text
 
+MADE = "# Made by starling-bench"
+
 
 def parsed(text: str) -> dict:
     """A text's tables; ValueError if it is none."""
@@ -25,13 +27,38 @@ def read(path: Path) -> dict:
         raise BenchError("STL-TSF-020", what, str(path), "", USAGE) from None
 
 
+def those(tables: dict, key: str) -> list[dict]:
+    """The tables of a list; none where something else stands, which is told when it is read."""
+    found = tables.get(key)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
 def write(path: Path, tables: dict) -> None:
     """A file of these."""
+    write_text(path, f"{MADE}.\n" + "".join(f"{k} = {toml(v)}\n" for k, v in tables.items()))
+
+
+def write_text(path: Path, text: str) -> None:
+    """A file of this text, which begins with MADE; BenchError where one stands that does not: it is
+    somebody's own."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(f"{k} = {toml(v)}\n" for k, v in tables.items()), encoding="utf-8")
+        if path.exists() and not _made(path):
+            what, do = "there is a file that no command made", "give another --out, or move it"
+            raise BenchError("STL-OUT-002", what, str(path), do, USAGE)
+        path.write_text(text, encoding="utf-8")
+    except UnicodeEncodeError as e:
+        what, do = f"a name is no text: {e.object[e.start :][:50]!r}", "give it another name"
+        raise BenchError("STL-TSF-020", what, str(path), do, USAGE) from None
     except OSError as e:
         raise cannot("write the test sequence file", e, path) from None
+
+
+def _made(path: Path) -> bool:
+    try:
+        return read_text(path).startswith(MADE)
+    except ValueError:
+        return False  # it is no text
 
 
 def with_rtis(plan: dict, rtis: Path | None, beside: set[str]) -> None:
@@ -40,10 +67,8 @@ def with_rtis(plan: dict, rtis: Path | None, beside: set[str]) -> None:
     if not rtis:
         return
     plan["include"] = [str(rtis.resolve())]
-    # What is wrong of them is told when the plan is read.
-    found = read(rtis).get("rti", [])
-    found = [rti for rti in found if isinstance(rti, dict)] if isinstance(found, list) else []
-    others = [name for rti in found if isinstance(name := rti.get("name"), str)]
+    named = (rti.get("name") for rti in those(read(rtis), "rti"))
+    others = [name for name in named if isinstance(name, str)]
     for s in plan["sequence"]:
         s["rti"] += others if beside & {*s["rti"]} else []
 
@@ -51,9 +76,9 @@ def with_rtis(plan: dict, rtis: Path | None, beside: set[str]) -> None:
 def toml(value: object) -> str:
     """A value as TOML has it."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(k)} = {toml(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{toml(k)} = {toml(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ",\n ".join(map(toml, value)) + "]"
     if isinstance(value, float):
         return repr(value)
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from ..errors import USAGE, BenchError
+from ..outside import open_file
 
 # So deep elements and data types may be nested; no FOM comes near.
 _DEPTH_MAX = 100
@@ -256,7 +257,8 @@ def _read(path: Path) -> _Node:
     parser.StartElementHandler, parser.CharacterDataHandler = start, text
     parser.EndElementHandler = lambda _: stack.pop()
     try:
-        parser.Parse(path.read_bytes(), True)
+        with open_file(path) as file:
+            parser.Parse(file.read(), True)
     except OSError as e:
         raise BenchError(
             "STL-FOM-001", f"the FOM can't be read: {e.strerror}", str(path), "", USAGE

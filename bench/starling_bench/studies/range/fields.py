@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, model_validator
 from ...fields import Faults, Loc, Seconds
 from ...times import discipline
 from ...times.phases import ticks
+from ...tsf import tables
 from ...tsf.sequences import Place, Sequence, Spec, spec_of
 
 FEDERATES_MAX = 10
@@ -104,11 +105,10 @@ def planned(flows: list[str]) -> dict:
 
 def complete(data: dict) -> None:
     """Every federate hears every other: pairs in the order in which federates come."""
-    for sequence in data.get("sequence") or ():
-        if not isinstance(sequence, dict) or "pair" in sequence:
+    for sequence in tables.those(data, "sequence"):
+        if "pair" in sequence:
             continue
-        federates = sequence.get("federate")
-        names = [f.get("name") for f in federates or () if isinstance(f, dict)]
+        names = [f.get("name") for f in tables.those(sequence, "federate")]
         sequence["pair"] = [
             {"sender": one, "receiver": other}
             for later, name in enumerate(names)
