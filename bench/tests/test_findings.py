@@ -239,7 +239,7 @@ def test_tests_that_differ_are_points_of_their_own():
 def test_carriers_are_not_compared_whose_subscribers_look_at_different_times():
     found = between_sites(("sockets", "starling"))
     compared = [f.statement for _, f in stated(found) if "sockets against" in f.statement]
-    assert len(compared) == 3
+    assert len(compared) == 2 * 3  # under either delivery
     lagging = [p | {"lag_s": 0.2} if p["carrier"] == "starling" else p for p in found]
     assert not [f for _, f in stated(lagging) if "sockets against" in f.statement]
 
@@ -522,6 +522,34 @@ def test_a_file_of_ones_own_has_a_report():
     failed = {"sequence": "mine", "state": "failed", "message": "why"}
     store = SimpleNamespace(run={"executions": [failed]})
     assert flow_points.connectivity(store, [flow]) == []
+
+
+def test_carriers_are_compared_for_each_delivery():
+    """One that is faster where data are reliable, and slower where not, is neither altogether."""
+    found = between_sites(("dds", "starling"))
+    for p in found:
+        if p["carrier"] == "starling":
+            p["sure_p50_ms"] *= 0.5 if p["transport"] == "reliable" else 2
+    every = [(w, f) for w, f in stated(found) if f.statement.startswith("median latency: ")]
+    assert {where: f.answer for where, f in every} == {
+        "1-1, lan, reliable": "dds has more", "1-1, lan, best effort": "dds has less"
+    }  # fmt: skip
+
+
+def test_what_rtiexec_relays_between_others_fills_its_hosts_link():
+    """In N-N a host has a publisher and a subscriber; those of four hosts talk by the first."""
+    flow = of_a_flow() | {"sequence": "N-N.starling.lan", "topology": "N-N"}
+    flow |= {"entities": 10, "rate": 20.0, "theory_mbps": 14.4, "mbps": 12.0}
+    relayed, direct = "tcp via rtiexec (both are on one host; transport.path)", "direct tcp"
+    of = {p: relayed if p[0][3:] == p[1][3:] else direct for p in TOPOLOGIES["N-N"].pairs()}
+    made = [flow | {"sender": p, "receiver": s, "way": way} for (p, s), way in of.items()]
+    (found,) = flow_points.points(made)
+    assert found["relayed"] == 4 and found["over"] and found["beyond"]
+    assert found["ways"] == {relayed: 5, direct: 20}
+    (found,) = flow_points.points([one | {"way": direct} for one in made])
+    assert found["relayed"] == 0 and not found["over"]
+    table = "".join(flow_sections.ways([found]))
+    assert "direct tcp" in table and "<td>25</td>" in table.replace(' class="n"', "")
 
 
 def test_publishers_that_did_not_hold_their_rate_are_named_and_grey():

@@ -208,6 +208,22 @@ def test_packets_that_a_capture_missed_stand_beside_what_it_saw(dropped, said):
     assert dict(zip(head, row, strict=True))["missed"] == said
 
 
+def test_what_was_counted_stands_in_the_table_of_every_test():
+    """Its times, which the counting makes longer, do not."""
+    values = {key: {"mean": 8765.0 if "instr" in key else 4321.0} for key in rows.FIGURES}
+    one = summary("fixed", "attributes", 1, "static", 1, 28, [1.0]) | values
+    one |= {
+        "instructions": [8765],
+        "sent": 9,
+        "lost": 0,
+        "waited": 0,
+        "rti": "unix",
+        "execution": "e",
+    }
+    told = "".join(figures._every(SimpleNamespace(study=STUDY), [one]))
+    assert told.count("8,765") == 3 and "4,321" not in told
+
+
 def test_percent_more_with_its_interval():
     found = more([[11.0, 22.0, 33.0]], [[10.0, 20.0, 30.0]])
     assert found.value == pytest.approx(10) and found.low == pytest.approx(10)

@@ -99,10 +99,18 @@ def _between(every: Sets, margin: float, of: int) -> list[tuple[str, Finding]]:
             unlike = len({bool(p["conflate"]) for p in mine + others}) > 1
             if unlike and len({x[1].replace(" latest", "") for x in (a, b)}) > 1:
                 continue
-            for key, what in (("sure_p50_ms", "median latency"), ("sure_sd_ms", "jitter"),
-                              ("of_theory", "throughput"))[: 2 if unlike else 3]:  # fmt: skip
-                f = findings.compared(what, a[1], b[1], values(mine, key), values(others, key), of)
-                said.append((where, f))
+            # What is reliable may go another way than what is not: neither says the other's.
+            for delivery in ("reliable", "best_effort"):
+                one, other = ([p for p in side if p["transport"] == delivery]
+                              for side in (mine, others))  # fmt: skip
+                if not (one and other):
+                    continue
+                here = f"{where}, {delivery.replace('_', ' ')}"
+                for key, what in (("sure_p50_ms", "median latency"), ("sure_sd_ms", "jitter"),
+                                  ("of_theory", "throughput"))[: 2 if unlike else 3]:  # fmt: skip
+                    f = findings.compared(what, a[1], b[1], values(one, key), values(other, key),
+                                          of)  # fmt: skip
+                    said.append((here, f))
         elif differing == [2] and {a[2][:3], b[2][:3]} == {"lan", "wan"}:
             lan, wan = (b, a) if a[2].startswith("wan") else (a, b)
             # Who loses on the WAN what sockets lose there, too, does not behave as on the LAN.

@@ -3,6 +3,7 @@ tables. A sequence's name is TOPOLOGY.CARRIER.SITES, and what a run adds to that
 somebody's own is its carrier, on sites of its own.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -112,7 +113,8 @@ def points(summaries: list[dict], marks: Sequence[Mark] = ()) -> list[dict]:
         one["disturbed"] = any(map(rates.disturbed, flows))
         each = [f["fragments"] / f["sent"] for f in flows if f["sent"]]
         one["fragments_each"] = sum(each) / len(each) if each else 0.0
-        one["way"] = flows[0]["way"]
+        one["ways"] = Counter(f["way"] or "not told" for f in flows)
+        one["relayed"] = sum(map(_relayed, flows))
         # Earlier versions knew one clock only.
         one["bound_ms"] = max(f.get("bound_ms") or 0 for f in flows)
         one["clocks"] = sorted({f.get("clock") or "same" for f in flows})
@@ -134,6 +136,14 @@ def _at_once(f: dict) -> bool:
     """Whether its sender's link carries an update once, however many it goes to."""
     way = f["way"] or ""
     return way == "DDS" or (f["transport"] == "best_effort" and "multicast" in way)
+
+
+def _relayed(f: dict) -> bool:
+    """Whether it goes by the RTI's server, which is on neither's host."""
+    topology = TOPOLOGIES.get(f["topology"])
+    ends = dict(topology.federates()) if topology else {}
+    by_server = "via rtiexec" in (f["way"] or "")
+    return by_server and 1 not in (ends.get(f["sender"], 1), ends.get(f["receiver"], 1))
 
 
 def _unheld(f: dict) -> bool:
@@ -221,8 +231,9 @@ def judged(p: dict) -> bool:
 
 def wire_mbps(p: dict) -> float:
     """What the busiest link of a host would carry, with the headers of packets: that of a receiver,
-    or of a sender that sends to each of several by itself."""
-    most = max(p["link_theory"], p["theory_mbps"] * p["each_to"])
+    or of a sender that sends to each of several by itself; an RTI's server, at the first host, also
+    has what it relays from one of others to the next."""
+    most = max(p["link_theory"], p["theory_mbps"] * p["each_to"]) + p["theory_mbps"] * p["relayed"]
     return most * sites.wire_bytes(p["profile"], p["payload"]) / p["payload"] if most else 0.0
 
 

@@ -3,6 +3,7 @@ lagging subscribers read is, how updates are bundled, and how exactly the host w
 """
 
 import tomllib
+from collections import Counter
 from collections.abc import Sequence
 from html import escape
 
@@ -73,7 +74,7 @@ def fragments(found: list[dict]) -> list[str]:
         if p["fragments_each"] > 0.5:
             who = f"IP of the sender's host: {p['fragments_each']:.3g} fragments an update"
         else:
-            who = f"not IP: what carries it ({p['way'] or 'not told'})"
+            who = f"not IP: what carries it ({'; '.join(p['ways'])})"
         key = (p["profile"], f"{room}", p["carrier"], p["transport"].replace("_", " "),
                f"{p['payload']}")  # fmt: skip
         lines.setdefault(key, who)
@@ -82,6 +83,18 @@ def fragments(found: list[dict]) -> list[str]:
     table = [text_table(head, [(*key, who) for key, who in lines.items()])] if lines else []
     return ["<h2>Who fragments</h2>", f"<p>{said or 'By the counters of IP (FragCreates).'}</p>",
             *table]  # fmt: skip
+
+
+def ways(found: list[dict]) -> list[str]:
+    """By what updates went, as the adapter or the RTI said; one carrier may have several."""
+    flows: Counter[tuple[str, ...]] = Counter()
+    for p in found:
+        for way, many in p["ways"].items():
+            flows[p["topology"], p["carrier"], p["profile"], p["transport"].replace("_", " "),
+                  way] += many  # fmt: skip
+    head = ("topology", "carrier", "sites", "delivery", "way", "flows")
+    lines = [(*key, str(many)) for key, many in sorted(flows.items())]
+    return ["<h2>Ways that data took</h2>", text_table(head, lines)] if lines else []
 
 
 def ages(found: list[dict]) -> list[str]:
@@ -159,7 +172,8 @@ def wake_ups(found: list[dict]) -> list[str]:
     return [
         "<h2>Scheduling, and the host's own wake-ups</h2>",
         "<p>Before each configuration a thread slept 50 times for a millisecond: how late it woke "
-        "is the floor under every latency and jitter here (grey in figures 4 to 7 and 9). "
+        "is what the host adds to whoever sleeps until something is due (grey in figures 4 to 7 "
+        "and 9). Who is woken by what comes, or does not sleep, may be earlier. "
         "Latency and jitter are medians over configurations that the machine does not limit and "
         "other programs did not disturb. "
         "Real-time beside normal scheduling is among the findings where both ran.</p>",

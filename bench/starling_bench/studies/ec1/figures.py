@@ -87,7 +87,7 @@ def write(store: Store, summaries: list[dict]) -> None:
     body += connectivity(store, summaries)
     if found:
         body += sections.findings(store, stated(found))
-        body += sections.wake_ups(found)
+        body += sections.wake_ups(found) + sections.ways(found)
         body += sections.fragments(found)
         body += sections.ages(found)
         body += sections.bundles(page, found)

@@ -148,7 +148,7 @@ def _every(store: Store, summaries: list[dict]) -> list[str]:
     """The call in full, the receiver's side, and coding; counted tests have no times."""
     cells, counts = [], ("sent", "lost", "waited")
     for s in summaries:
-        hidden = ("ns", "us") if s["instructions"] else ()
+        hidden = ("_ns", "_us") if s["instructions"] else ()
         shown = [None if n.endswith(hidden) else s[n] for n in _TEXTS["columns"]]
         mark = " ?" * bool(store.study.doubt(s))  # disturbed by other programs
         cells.append([*("-" if v is None else f"{v['mean']:,.4g}{mark}" for v in shown),
