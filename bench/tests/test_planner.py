@@ -132,7 +132,10 @@ def test_what_other_programs_disturbed_is_no_plain_answer():
 
 def test_who_cannot_send_does_not_fit():
     lame = Outcome("usual", "5 KB at 60 Hz", 16.7, 1.0, 1.0, False, 10_000)
-    assert not fits(lame, 0.999) and "can't hold its rate" in sentence(lame, 0.999)
+    assert not fits(lame, 0.999) and sentence(lame, 0.999).endswith("can't hold its rate")
+    assert sentence(replace(lame, planned=20_000), 0.999).endswith(
+        "can't hold its rate: 10,000 of 20,000 were sent"
+    )
 
 
 def test_the_setting_that_helps_is_named_first():
@@ -181,7 +184,7 @@ def test_what_a_flow_is_is_told_with_its_units(send, said):
 def test_a_flow_is_named_by_its_other_end_where_there_are_several():
     of = {"bytes": 2048, "hz": 60.0, "transport": "reliable", "sender": "f1", "receiver": "f3",
           "sent": 100, "mean_ms": None, "scheduling": "realtime", "budget_ms": 16.7, "held": "yes",
-          "in_budget": None, "bound_ms": None, "clock": "same"}  # fmt: skip
+          "in_budget": None, "bound_ms": None, "clock": "same", "planned": 100}  # fmt: skip
     words = lambda **more: rows._outcome(None, of | more, "", 0.99).flow  # noqa: E731
     assert words(federates=3).endswith("sent to f3") and words(federates=2).endswith(" sent")
     assert words(federates=3, sender="f2", receiver="f1").endswith("received from f2")

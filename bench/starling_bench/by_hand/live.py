@@ -79,8 +79,9 @@ class Reader:
             self._process._transport.close()  # its pipes may be another's, too
         why = self.notes[-1] if code and self.notes else ""
         why = f"the reader was ended by signal {-code}" if code < 0 else why
-        self.ended = self.ended or {"event": "ended", "code": code, "why": why}
-        self._tell(self.ended)
+        if self.ended is None:
+            self.ended = {"event": "ended", "code": code, "why": why}
+            self._tell(self.ended)
         return code
 
     async def _lines(self) -> None:
@@ -342,7 +343,7 @@ class Web:
 def page(budget_ms: float) -> bytes:
     """The page, whole: nothing is fetched beside it."""
     text = resources.files(__package__).joinpath("live.html").read_text(encoding="utf-8")
-    return text.replace("BUDGET_MS", json.dumps(budget_ms)).encode()
+    return text.replace("BUDGET_MS", json.dumps(round(budget_ms, 3))).encode()
 
 
 def web(reader: Reader, budget_ms: float, tell: Callable[[str], None]) -> int:

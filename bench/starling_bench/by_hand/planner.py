@@ -42,6 +42,7 @@ class Outcome:
     bound_ms: float = 0.0  # by how much the clocks may be wrong
     ms: np.ndarray = field(default_factory=lambda: np.empty(0))  # its times, in order of sending
     clock: str = "not known"
+    planned: int = 0  # to be sent; 0: not said
     disturbed: str = ""  # what speaks against its figures
 
 
@@ -224,7 +225,8 @@ def sentence(o: Outcome, share: float) -> str:
 
 def _verdict(o: Outcome, share: float) -> str:
     if not o.held:
-        return f"{o.flow}: does not fit, its sender can't hold its rate"
+        said = f": {o.sent:,} of {o.planned:,} were sent" if o.planned else ""
+        return f"{o.flow}: does not fit, its sender can't hold its rate{said}"
     if o.in_budget is None:
         return f"{o.flow}: can't be told, its clocks are {o.clock}"
     if o.high_ms is None:

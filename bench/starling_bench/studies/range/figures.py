@@ -56,13 +56,15 @@ def write(store: Store, summaries: list[dict]) -> None:
 
 
 def _verdict(store: Store, summaries: list[dict]) -> str:
-    sent, lost = (sum(s[k] for s in summaries) for k in ("sent", "lost"))
+    sent, lost, planned = (sum(s[k] for s in summaries) for k in ("sent", "lost", "planned"))
     missed = samples.elements_missed(summaries)
     reliable = sum(s["lost"] for s in summaries if s["transport"] == "reliable")
     shares = [s["in_budget"] for s in summaries if s["in_budget"] is not None]
     text = f"{len({(s['sequence'], s['execution'], s['test']) for s in summaries})} tests, "
-    text += f"{len(summaries)} flows, {sent:,} messages sent, {lost:,} lost, {missed:,} elements "
-    text += "of the ring missed."
+    text += (
+        f"{len(summaries)} flows, {sent:,} of {planned:,} planned messages sent, {lost:,} lost, "
+    )
+    text += f"{missed:,} elements of the ring missed."
     if wrong := transports.by_reliable_links(summaries):
         text += f" Not what its name says: {wrong}."
     if shares:

@@ -155,7 +155,7 @@ def _outcome(store: Store, s: dict, setting: str, share: float) -> Outcome:
         words += f" to {s['receiver']}" if sends else f" from {s['sender']}"
     words += s["scheduling"].partition("normal")[2]  # what was not allowed
     return Outcome(setting, words, s["budget_ms"], s["in_budget"], high, s["held"] == "yes",
-                   s["sent"], s["bound_ms"] or 0.0, ms, s["clock"])  # fmt: skip
+                   s["sent"], s["bound_ms"] or 0.0, ms, s["clock"], s["planned"])  # fmt: skip
 
 
 _UNBUNDLED = {"bundling": False}
