@@ -124,7 +124,8 @@ void Measure::arrived(bench::RecordHead const& head, std::uint64_t nowNs) {
     auto const delivery = static_cast<std::int64_t>(nowNs) - static_cast<std::int64_t>(head.sentNs);
     element_.entries[head.station - 1] = Entry{head.station, head.count, head.sentNs, delivery};
     if (!heard_[head.station].came(head.count, head.sentNs, monotonicNs())) return;
-    shared_.add(Sample{nowNs, delivery, head.count, head.station, test_});
+    auto const station = static_cast<std::uint16_t>(head.station);
+    shared_.add(Sample{nowNs, delivery, head.count, station, test_});
 }
 
 }  // namespace range
