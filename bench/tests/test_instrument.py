@@ -244,6 +244,43 @@ def test_strangers_at_its_port_hold_nothing_up(meet, adapter):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
+def test_a_station_that_is_stopped_is_given_up(meet):
+    """As by a debugger: the others hear each other again, and leave."""
+    at = meet[meet.index("--local-settings") + 1]
+    done = subprocess.run([sys.executable, "-c", STOPPED, at], cwd=Path(__file__).parent,
+                          capture_output=True, text=True, timeout=LIMIT_S)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+STOPPED = """
+import ctypes, os, signal, sys, time
+from test_instrument import entered, library, wait_for
+of, value = library(), ctypes.create_string_buffer(100_000)
+settings = f"exercise=x;adapter=tcp;connect={sys.argv[1]};station="
+ready, say = os.pipe()
+if (stopped := os.fork()) == 0:
+    it = entered(of, f"{settings}2", 100_000, 50, 1)
+    os.write(say, b"2")
+    time.sleep(1000)
+os.read(ready, 1)
+both = {n: entered(of, f"{settings}{n}", 100_000, 50, 1) for n in (1, 3)}
+hears = lambda: of.starling_instrument_read(both[3], 1, value, None) == 1
+for it in both.values():
+    of.starling_instrument_write(it, value)
+wait_for(hears)
+os.kill(stopped, signal.SIGSTOP)
+time.sleep(4)  # 4 MB wait for it after some 1 s
+while hears():
+    pass
+wait_for(hears)
+wait_for(hears)
+for it in both.values():
+    of.starling_instrument_close(it)
+os.kill(stopped, signal.SIGKILL)
+"""
+
+
 # One says nothing, one what no member says, one has gone again: they come before the second has
 # declared what it has, which it waits for members to know.
 STRANGERS = """
