@@ -46,9 +46,10 @@ public:
     void tick(double, double maxSeconds) override {
         longest_ = std::max(longest_, maxSeconds);
         if (data_ == nullptr || stamp_ == 0) return;
-        // Behind the stamp: its number, the station, and the record, which is the own one's.
+        // Behind the stamp: its number, the station (an octet), and the record, which is the own
+        // one's.
         ++count_;
-        std::uint16_t const station = 2;
+        std::uint8_t const station = 2;
         std::memcpy(value_.data() + 8, &count_, sizeof count_);
         std::memcpy(value_.data() + 12, &station, sizeof station);
         data_->arrived({topic_, stamp_, 0, value_.size(), true, value_.data()});
