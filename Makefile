@@ -56,7 +56,7 @@ demo: setup-bench venv bmfed
 	    --rti-root $(abspath $(BUILD)/stage) --bmfed $(abspath $(BUILD)/bmfed/bmfed) \
 	    --out $(BUILD)/demo-$(shell date +%Y%m%d-%H%M%S)
 
-# 25 minutes from a fresh clone on two idle CPUs, building included. Where CI is set also what takes long: threads in every order, the
+# 22 minutes from a fresh clone on two idle CPUs, building included. Where CI is set also what takes long: threads in every order, the
 # boundary to C under AddressSanitizer, tests of the benchmark that wait for time-outs or count instructions.
 test: setup-tests lint unit $(if $(CI),models sanitize leaks) sim cpp-test bmfed bench-python
 	@echo "$(if $(CI),all tests,all tests but those that only CI=1 takes) passed"
