@@ -270,10 +270,24 @@ for it in both.values():
     of.starling_instrument_write(it, value)
 wait_for(hears)
 os.kill(stopped, signal.SIGSTOP)
-time.sleep(4)  # 4 MB wait for it after some 1 s
+
+
+def turns() -> int:
+    found = ctypes.c_uint64()
+    of.starling_instrument_timing(both[1], ctypes.byref(found), None, None)
+    return found.value
+
+
+def stands() -> bool:  # as 4 MB wait for the one that is stopped
+    before = turns()
+    time.sleep(0.5)
+    return turns() == before
+
+
+wait_for(stands)
+wait_for(lambda: not stands())
 while hears():
     pass
-wait_for(hears)
 wait_for(hears)
 for it in both.values():
     of.starling_instrument_close(it)

@@ -25,6 +25,7 @@ std::size_t const kQueueMax = 4 * 1024 * 1024;
 double const kAskedS = 1;
 // How long a peer that takes nothing, or a meeting place that says nothing, is waited for.
 double const kPatienceS = 20;
+std::size_t const kAnswerMax = 32 * 1024 * 1024;  // of a meeting place
 std::uint32_t const kItemsMax = 1u << 24;
 std::size_t const kMembersMax = 4096;
 // What may be kept for later.
@@ -111,8 +112,12 @@ bool Mesh::join(std::string const& session, std::string const&, std::string cons
     ::setsockopt(meeting_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     std::string answer;
     for (char c; answer.find('\n') == std::string::npos; answer += c) {
-        if (::recv(meeting_, &c, 1, 0) != 1) {
-            bool const silent = errno == EAGAIN;
+        if (answer.size() == kAnswerMax) {
+            throw EndpointError("the meeting place says more than it can have to say");
+        }
+        ssize_t const n = ::recv(meeting_, &c, 1, 0);
+        if (n != 1) {
+            bool const silent = n < 0 && errno == EAGAIN;
             throw EndpointUnreachable(std::string("the meeting place ") +
                                       (silent ? "does not answer" : "has gone"));
         }
@@ -372,14 +377,18 @@ void Mesh::sendOtherwise(std::size_t index, std::uint64_t stamp) {
     Item& one = *items_[index];
     one.shape.stamp(one.frame.data(), stamp);
     if (!byLinks_ && !one.receivers.empty() && carryToAll(one.frame)) return;
-    // Whoever is given up, or leaves while another is waited for, is none of the receivers any
-    // more.
-    sending_.assign(one.receivers.begin(), one.receivers.end());
-    for (Link* const to : sending_) {
-        if (to->socket < 0) continue;
-        if (!byLinks_) carry(*to, one.frame);
-        else if (!to->out.again(one.shape.number, sent_[index].what, stamp))
-            to->out.add(one.frame, one.shape);
+    if (byLinks_) {
+        for (Link* const to : one.receivers) {
+            if (to->socket >= 0 && !to->out.again(one.shape.number, sent_[index].what, stamp)) {
+                to->out.add(one.frame, one.shape);
+            }
+        }
+    } else {
+        // Whoever leaves while another is waited for is none of the receivers any more.
+        sending_.assign(one.receivers.begin(), one.receivers.end());
+        for (Link* const to : sending_) {
+            if (to->socket >= 0) carry(*to, one.frame);
+        }
     }
     // One of them may leave while it is waited for.
     for (std::size_t i = 0; i < one.receivers.size(); ++i) {

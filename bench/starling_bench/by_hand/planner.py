@@ -106,7 +106,7 @@ def command(study: Study, app: typer.Typer, planning: Planning) -> None:
             lines += _tables(whole, adapter, federates, timed)
         with _passing() as directory:
             file, out = directory / "plan.tsf.toml", directory / "out"
-            file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            tables.write_text(file, "\n".join(lines) + "\n")
             with contextlib.redirect_stdout(io.StringIO()):
                 code = Attempt(
                     study, file, out, program=program, rti_root=rti_root, idle_wait_s=0,

@@ -140,10 +140,8 @@ def _at_once(f: dict) -> bool:
 
 def _relayed(f: dict) -> bool:
     """Whether it goes by the RTI's server, which is on neither's host."""
-    topology = TOPOLOGIES.get(f["topology"])
-    ends = dict(topology.federates()) if topology else {}
-    by_server = "via rtiexec" in (f["way"] or "")
-    return by_server and 1 not in (ends.get(f["sender"], 1), ends.get(f["receiver"], 1))
+    hosts = _hosts(f)
+    return "via rtiexec" in (f["way"] or "") and None not in hosts and 1 not in hosts
 
 
 def _unheld(f: dict) -> bool:
@@ -164,9 +162,15 @@ def _by_host(flows: list[dict]) -> list[float]:
 
 def _on_one_host(f: dict) -> bool:
     """Whether it goes by no link between hosts, wherever these are."""
+    one, other = _hosts(f)
+    return one is not None and one == other and TOPOLOGIES[f["topology"]].shared
+
+
+def _hosts(f: dict) -> tuple[int | None, int | None]:
+    """The numbers of its ends' hosts; None: a file of one's own does not say."""
     topology = TOPOLOGIES.get(f["topology"])
-    ends = dict(topology.federates()) if topology and topology.shared else {}
-    return f["sender"] in ends and ends[f["sender"]] == ends.get(f["receiver"])
+    of = dict(topology.federates()) if topology else {}
+    return of.get(f["sender"]), of.get(f["receiver"])
 
 
 def _together(flows: list[dict]) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 from ..errors import USAGE, BenchError, cannot
 from ..outside import read_text
 
-MADE = "# Made by starling-bench"
+_MADE = "# Made by starling-bench"
 
 
 def parsed(text: str) -> dict:
@@ -35,18 +35,18 @@ def those(tables: dict, key: str) -> list[dict]:
 
 def write(path: Path, tables: dict) -> None:
     """A file of these."""
-    write_text(path, f"{MADE}.\n" + "".join(f"{k} = {toml(v)}\n" for k, v in tables.items()))
+    write_text(path, "".join(f"{k} = {toml(v)}\n" for k, v in tables.items()))
 
 
 def write_text(path: Path, text: str) -> None:
-    """A file of this text, which begins with MADE; BenchError where one stands that does not: it is
-    somebody's own."""
+    """A file of this text behind a line that says who made it; BenchError where one stands without
+    that: it is somebody's own."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not _made(path):
             what, do = "there is a file that no command made", "give another --out, or move it"
             raise BenchError("STL-OUT-002", what, str(path), do, USAGE)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(f"{_MADE}.\n{text}", encoding="utf-8")
     except UnicodeEncodeError as e:
         what, do = f"a name is no text: {e.object[e.start :][:50]!r}", "give it another name"
         raise BenchError("STL-TSF-020", what, str(path), do, USAGE) from None
@@ -56,7 +56,7 @@ def write_text(path: Path, text: str) -> None:
 
 def _made(path: Path) -> bool:
     try:
-        return read_text(path).startswith(MADE)
+        return read_text(path).startswith(_MADE)
     except ValueError:
         return False  # it is no text
 

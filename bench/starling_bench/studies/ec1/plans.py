@@ -121,7 +121,7 @@ def configurations(wanted: Wanted) -> str:
 def _head(wanted: Wanted, count: int = 0) -> str:
     count = count or max(TOPOLOGIES[t].hosts for t in wanted.topologies)
     made = [sites.hosts(p, count, wanted.hosts) for p in wanted.profiles]
-    return f"# Made by starling-bench, seed {wanted.seed}.\n{''.join(made)}\n{rtis(wanted)}"
+    return f"# Seed {wanted.seed}.\n{''.join(made)}\n{rtis(wanted)}"
 
 
 def _clock(wanted: Wanted, profile: str) -> dict[str, object]:

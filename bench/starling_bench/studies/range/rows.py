@@ -153,7 +153,7 @@ def _outcome(store: Store, s: dict, setting: str, share: float) -> Outcome:
     words = f"{label(s)}, {'sent' if sends else 'received'}"
     if s["federates"] > 2:
         words += f" to {s['receiver']}" if sends else f" from {s['sender']}"
-    words += s["scheduling"].partition("normal")[2]  # what was not allowed
+    words += s["scheduling"].removeprefix("normal").removeprefix("realtime")  # what was not allowed
     return Outcome(setting, words, s["budget_ms"], s["in_budget"], high, s["held"] == "yes",
                    s["sent"], s["bound_ms"] or 0.0, ms, s["clock"], s["planned"])  # fmt: skip
 
