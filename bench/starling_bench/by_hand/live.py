@@ -58,7 +58,7 @@ class Reader:
         lines = asyncio.ensure_future(self._lines())
         try:
             # Who outlives a program that was killed, as its interface does, may hold its pipes.
-            over = asyncio.ensure_future(self._process.wait())
+            over = asyncio.ensure_future(self._over())
             await asyncio.wait({lines, over}, return_when=asyncio.FIRST_COMPLETED)
             if lines.done():
                 lines.result()
@@ -70,7 +70,7 @@ class Reader:
             self.say("resign")
             with contextlib.suppress(ProcessLookupError):
                 self._process.terminate()
-            await self._process.wait()
+            await self._over()
             raise
         finally:
             for one in (lines, errors):
@@ -87,6 +87,12 @@ class Reader:
     async def _lines(self) -> None:
         while line := await self._process.stdout.readline():
             self._hear(line)
+
+    async def _over(self) -> int:
+        """Its exit code, once it has ended; `wait` would wait for whoever holds its pipes, too."""
+        while self._process.returncode is None:
+            await asyncio.sleep(0.1)
+        return self._process.returncode
 
     def _end(self) -> None:
         """In good order; who is asked again does not wait for that."""
