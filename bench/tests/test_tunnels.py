@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import tomllib
 
 import pytest
 from ec1_runs import EC1FED, NEEDED, ec1, rows, run_of
@@ -88,7 +89,8 @@ def test_what_was_sent_too_much_is_not_the_next_tests_loss(tmp_path):
         wanted(program=EC1FED, adapters=["sockets"], topologies=["N-1"], numbers=[118, 48],
                profiles=["lan"], seed=0)
     )  # fmt: skip
-    assert "configuration = [118, 48]" in text and "data_timeout_s = 30.0" in text
+    (test,) = tomllib.loads(text)["sequence"][0]["execution"][0]["test"]
+    assert test["configuration"] == [118, 48] and "data_timeout_s = 30.0" in text
     file, out = tmp_path / "much.tsf.toml", tmp_path / "out"
     file.write_text(text.replace("data_timeout_s = 30.0", "data_timeout_s = 15.0"))
     ec1("run", file, "--out", str(out), "--ec1fed", EC1FED, "--idle-wait-s", "0")
