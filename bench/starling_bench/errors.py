@@ -5,7 +5,8 @@ import itertools
 from collections.abc import Iterable
 
 OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
+# What whoever writes can mend.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
 
 
 def cannot(doing: str, error: OSError, path: object = "") -> "BenchError":
@@ -15,7 +16,7 @@ def cannot(doing: str, error: OSError, path: object = "") -> "BenchError":
         "STL-OUT-001",
         f"can't {doing}: {error.strerror or error}",
         where,
-        advice(error) or ("make room there, or give another --out" if error.errno in _FULL else ""),
+        advice(error) or ("make room there, or give another --out" if error.errno in FULL else ""),
     )
 
 

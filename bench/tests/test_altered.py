@@ -1,6 +1,7 @@
 """Results that somebody has altered, or takes away: one message, no traceback."""
 
 import errno
+import importlib
 import json
 import math
 import os
@@ -16,7 +17,7 @@ from pyarrow import parquet
 
 from starling_bench.commands import attempt, console, telling
 from starling_bench.errors import BenchError, cannot
-from starling_bench.kept import raw
+from starling_bench.kept import raw, recorded
 from starling_bench.kept.store import Store
 from starling_bench.machines import hosts
 from starling_bench.reports import cells, every_value
@@ -28,7 +29,7 @@ GIVEN = {"tsf": "t", "tsf_text": "", "notes": [], "file": "t.toml", "scale": 1.0
 
 def made(tmp_path) -> Store:
     store = Store.create(tmp_path / "out", STUDY, dict(GIVEN))
-    tests = {"1": {"samples": 3, "pairs": None}}
+    tests = {"1": {"kind": "OWOT", "samples": 3, "pairs": None}}
     store.begin("s", "e", adapter="tcp", tests=tests, pairs=1, state="done")
     row = dict.fromkeys(rows.COLUMNS.names, 0) | dict.fromkeys(rows.COLUMNS.texts, "x")
     store.keep(row | {"sequence": "s", "execution": "e", "test": 1, "pair": 1, "sample": 1})
@@ -56,8 +57,7 @@ RUNS = {
     "ways": lambda r: _first(r, ways={"1": [{"sender": "m", "receiver": {}, "by": "x"}]}),
     "libraries": lambda r: _first(r, libraries=["x"]), "clock": lambda r: _first(r, clock=[]),
     "manager": lambda r: r | {"manager": {"samples": 0, "cpu_s": 1.0, "most_s": 1.0}},
-    "tolerance": lambda r: _first(r, tests={"1": {"samples": 3, "mode_tolerance_ms": "x"}}),
-    "no tolerance": lambda r: _first(r, tests={"1": {"samples": 3, "mode_tolerance_ms": None}}),
+    "no kind": lambda r: _first(r, tests={"1": {"samples": 3}}),
     "fewer than none": lambda r: _first(r, tests={"1": {"samples": -4}}),
     "file's name": lambda r: r | {"file": "a\0b"}, "huge": lambda r: r | {"scale": 1e308},
     "path": lambda r: _first(r, sequence="../x"),
@@ -97,13 +97,23 @@ def test_what_a_record_need_not_have(tmp_path):
     assert store.done("s", "e") == set() and len(store.summaries()) == 1
 
 
-def test_a_setting_that_is_no_value(tmp_path):
-    made(tmp_path).close()
-    path = tmp_path / "out" / "run.json"
-    run = json.loads(path.read_text())
-    run["executions"][0]["tests"]["1"] |= {"warm_up": {}, "link": ["x"]}
-    path.write_text(json.dumps(run))
-    assert len(rows.VARIABLES.alike(Store.load(tmp_path / "out", STUDY).summaries())) == 1
+@pytest.mark.parametrize(("study", "field", "value"), [
+    ("rtibm", "warm_up", {}), ("rtibm", "link", ["x"]), ("rtibm", "mode_tolerance_ms", "x"),
+    ("rtibm", "kind", None), ("range", "tick_hz", "x"), ("range", "flows", "1GB@1"),
+    ("range", "budget_ms", -1.0), ("ec1", "rate", "x"), ("ec1", "configuration", 120),
+    ("fomcost", "layout", "x"), ("fomcost", "attributes", 2.5),
+])  # fmt: skip
+def test_a_tests_own_fields(study, field, value):
+    """As the study's files may have them, and no others."""
+    single = importlib.import_module(f"starling_bench.studies.{study}").STUDY.spec.single
+    test = {"kind": "OWOT"} if study == "rtibm" else {}
+    run = {"executions": [{"sequence": "s", "execution": "e", "tests": {"7": test}}]}
+    recorded.tests(run, Path("run.json"), single)
+    assert field in test
+    test[field] = value
+    with pytest.raises(BenchError, match=rf"a run is recorded: s/e test 7, {field}") as told:
+        recorded.tests(run, Path("run.json"), single)
+    assert told.value.code == "STL-OUT-008"
 
 
 @pytest.mark.parametrize("how", [
@@ -202,7 +212,7 @@ def test_too_many_open_files_are_told_as_such():
 def with_trips(tmp_path, count: int = 4) -> tuple[Store, Path]:
     """A run of two samples with round trips, and their table."""
     store = Store.create(tmp_path / "out", STUDY, dict(GIVEN))
-    tests = {"1": {"samples": 2, "pairs": None, "mode_tolerance_ms": 0.005}}
+    tests = {"1": {"kind": "OWOT", "samples": 2, "pairs": None, "mode_tolerance_ms": 0.005}}
     store.begin("s", "e", adapter="tcp", tests=tests, pairs=1, state="done", message="")
     path = store.raw_path("s", "e", 1, 1)
     path.parent.mkdir(parents=True)

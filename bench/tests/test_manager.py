@@ -22,7 +22,7 @@ from starling_bench.conducting import conduct, follow
 from starling_bench.errors import BenchError
 from starling_bench.kept.store import Store
 from starling_bench.machines import identity, idle
-from starling_bench.machines.rti import Adapter
+from starling_bench.machines.rti import Adapter, Rti, adapter_for
 from starling_bench.studies.rtibm import STUDY
 from starling_bench.tsf import plan
 
@@ -422,6 +422,34 @@ def test_check_tells_a_caution_once(tmp_path):
     said = re.findall(r"^caution: (.*)\n  at (.*)\n  do: ", check(tmp_path), flags=re.M)
     few = [at for what, at in said if "updates one way may be over too soon" in what]
     assert len(few) == 1 and few[0].endswith(" and 3 more"), said
+
+
+@pytest.mark.parametrize(("rti", "do"), [
+    ('adapter = "tcp"', "take an RTI or adapter that has datagrams"),
+    ('adapter = "shm"', "take an RTI or adapter that has datagrams"),
+    ('adapter = "starling"', 'set best_effort_by = "udp"'),
+    ('adapter = "starling"\nenv = {STARLING_TRANSPORT_BEST_EFFORT = "stream"}',
+     'set best_effort_by = "udp"'),
+    ('adapter = "starling"\nenv = {STARLING_TRANSPORT_BEST_EFFORT = "datagrams"}', ""),
+    ('adapter = "generic"', ""),
+])  # fmt: skip
+def test_check_tells_of_best_effort_that_will_be_none(tmp_path, rti, do):
+    both = 'transport = ["reliable", "best_effort"]'
+    text = sequence("good", test=SMALL).replace('adapter = "generic"', rti)
+    shutil.copy(FOM, tmp_path / "f.xml")
+    for transport in ("best_effort", "reliable"):
+        written = text.replace(both, f'transport = "{transport}"')
+        (tmp_path / "t.tsf.toml").write_text(written)
+        said = r"^caution: best effort of .* on which nothing is lost.*\n.*\n  do: (.*)"
+        wanted = [do] if do and transport == "best_effort" else []
+        assert re.findall(said, check(tmp_path), flags=re.M) == wanted
+
+
+def test_check_tells_nothing_of_starlings_best_effort_between_hosts():
+    there = adapter_for(Rti(), "")
+    assert there.unlike_best_effort(Rti(), True) and not there.unlike_best_effort(Rti(), False)
+    tcp = Rti(env={"STARLING_NET_UNIX": "false"})
+    assert not there.unlike_best_effort(tcp, True)
 
 
 @pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")

@@ -2,6 +2,7 @@
 a run, nor writes elsewhere."""
 
 import asyncio
+import errno
 import io
 import json
 import os
@@ -90,6 +91,29 @@ def test_a_name_that_a_terminal_has_no_letters_for_is_shown_all_the_same(monkeyp
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding="ascii"))
     console.console_for().print("a → \udcff", highlight=False)
     assert shown.getvalue() == b"a \\u2192 \\udcff\n"
+
+
+def test_a_full_disk_at_the_output_ends_no_run(monkeypatch, capfd):
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        console.console_for().print("x", highlight=False)
+    assert "nothing more can be shown: No space left" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("error", "said"), [
+    (OSError(errno.ENOSPC, "No space left"), "can't say what was asked for: No space left"),
+    (OSError(errno.ENOSPC, "No space left", "/x/y"), "can't go on: No space left\n  at /x/y"),
+    (MemoryError(), "STL-OUT-012: there is not memory enough, or a library is broken\n"),
+    (ImportError("x.so: failed to map"), "a library is broken: x.so: failed to map"),
+], ids=["output", "file", "memory", "library"])  # fmt: skip
+def test_what_the_system_lacks_is_one_message(error, said, capfd):
+    def command() -> None:
+        raise error
+
+    with pytest.raises(console.typer.Exit) as ended:
+        console.guarded(command)()
+    told = capfd.readouterr().err
+    assert ended.value.exit_code == 1 and said in told and "  do: " in told
 
 
 def test_what_is_left_of_a_run_that_goes_on_is_by_what_it_took_since(monkeypatch):

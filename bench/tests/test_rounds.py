@@ -28,6 +28,9 @@ def sample(sequence: str, execution: str, number: int, trips: int) -> dict:
     }  # fmt: skip
 
 
+TEST = STUDY.spec.single(kind="RTOL", samples=SAMPLES).model_dump()
+
+
 @pytest.fixture
 def store(tmp_path):
     store = Store.create(tmp_path / "out", STUDY, {"tsf": "t", "tsf_text": "", "notes": []})
@@ -35,7 +38,7 @@ def store(tmp_path):
         for sequence, means in ROUNDS.items():
             way = {"sender": "m", "receiver": "s", "by": f"way of {name}", "reliable": True}
             store.begin(
-                sequence, name, adapter=sequence, tests={"1": {"samples": SAMPLES}}, pairs=1,
+                sequence, name, adapter=sequence, tests={"1": TEST}, pairs=1,
                 state="done", round_of="rel", ways={"1": [way]}, sequence_of="s",
             )  # fmt: skip
             blocks = []

@@ -257,7 +257,7 @@ def test_settings_that_are_not_of_the_file_are_told(tmp_path, monkeypatch):
 def test_two_runs_that_are_compared_say_what_else_they_differ_in(tmp_path, capsys):
     for name, kernel in (("a", "6.1"), ("b", "6.9")):
         of = Store.create(tmp_path / name, STUDY, dict(GIVEN))
-        of.begin("s", "e", adapter="tcp", tests={"1": {"samples": 5}}, pairs=1)
+        of.begin("s", "e", adapter="tcp", tests={"1": {"kind": "OWOT", "samples": 5}}, pairs=1)
         of.record("s", "e")["state"] = "done" if name == "a" else "failed"
         of.run["commit"], of.run["machine"] = "0123456", {"host": "x", "kernel": kernel}
         of.note([f"a note of {name}"])

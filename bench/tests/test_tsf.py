@@ -66,7 +66,7 @@ def test_the_demo_is_as_the_docs_say():
         assert {t.transport for t in of_kind} == {"reliable", "best_effort"}
         assert len({t.buffer_bytes for t in of_kind}) == 3
         assert all(t.samples > 1 for t in of_kind)
-    # Who runs it first is cautioned of nothing.
+    # Whoever runs it first is cautioned of best effort on one host alone.
     assert too_few(STUDY, demo.sequence, {}) is None
     assert [c for spec in demo.sequence[0].execution[0].test for c in STUDY.cautions(spec)] == []
 

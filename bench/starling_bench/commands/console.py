@@ -12,11 +12,13 @@ from typing import IO, ParamSpec, cast
 import typer
 from rich.console import Console
 
-from ..errors import BenchError, cannot
+from ..errors import FULL, BenchError, cannot
+from ..outside import line_of
 
 # Names and versions are others': nothing in a text is markup.
 _AS_IT_IS = {"markup": False, "emoji": False}
 _FILE_WIDTH = 4000
+_WHY_MAX = 500  # characters of what a library says
 
 P = ParamSpec("P")
 
@@ -31,7 +33,17 @@ def guarded(work: Callable[P, int | None]) -> Callable[P, None]:
         except BenchError as e:
             code = complain(e)
         except OSError as e:
-            code = complain(cannot("go on", e))
+            if e.filename or e.errno not in FULL:
+                code = complain(cannot("go on", e))
+            else:
+                # Whoever writes to a file says which.
+                what = f"can't say what was asked for: {e.strerror}"
+                code = complain(BenchError("STL-OUT-001", what, "standard output", "make room"))
+        except (MemoryError, ImportError) as e:
+            why = line_of(str(e))[:_WHY_MAX]
+            what = f"there is not memory enough, or a library is broken{': ' * bool(why)}{why}"
+            do = "allow 2 GB of address space or more (`ulimit -v`), or install the libraries anew"
+            code = complain(BenchError("STL-OUT-012", what, do=do))
         if code is not None:
             raise typer.Exit(code)
 
@@ -45,8 +57,8 @@ def complain(error: BenchError) -> int:
 
 
 class _Output:
-    """Standard output, of which nothing ends a run: not that whoever reads it has gone, nor a name
-    that it has no letters for."""
+    """Standard output, of which nothing ends a run: not that whoever reads it has gone or has no
+    room, nor a name that it has no letters for."""
 
     def __init__(self) -> None:
         self._to = sys.stdout
@@ -66,7 +78,7 @@ class _Output:
         try:
             yield
         except OSError as e:
-            if e.errno not in (errno.EPIPE, errno.EIO):
+            if e.errno not in (errno.EPIPE, errno.EIO, *FULL):
                 raise
             why = e.strerror
             # What is left to be written, at the latest as this process ends, goes nowhere.

@@ -16,9 +16,10 @@ from ..conducting.conduct import Conductor
 from ..errors import OK, USAGE, BenchError
 from ..kept.store import Store
 from ..machines import identity
+from ..machines.rti import adapter_for
 from ..study import Study
 from ..tsf import durations, plan
-from ..tsf.sequences import File
+from ..tsf.sequences import File, Sequence
 
 if TYPE_CHECKING:
     from ..statistics.differences import Difference
@@ -74,6 +75,7 @@ def _cautions(study: Study, file: Path, found: File) -> Iterator[str]:
 
     if few := too_few(study, found.sequence, {host.name: host for host in found.host}):
         cautions.append((str(file), *few))
+    cautions += filter(None, map(_unlike, found.sequence))
     places: dict[tuple[str, str], dict[str, None]] = {}
     for where, what, do in cautions:
         places.setdefault((what, do), {})[where] = None
@@ -81,6 +83,19 @@ def _cautions(study: Study, file: Path, found: File) -> Iterator[str]:
         first, *others = of
         more = f" and {len(others):,} more" if others else ""
         yield f"caution: {what}\n  at {first}{more}\n  do: {do}"
+
+
+def _unlike(sequence: Sequence) -> tuple[str, str, str] | None:
+    """Best effort that will go by ways on which nothing is lost: where, what, what to do."""
+    tests = [t for e in sequence.execution for t in e.test]
+    asked = [t for t in tests if "best_effort" in t.lists().get("transport", [])]
+    hosts = {sequence.rtiexec_host, *(f.host for f in sequence.federate)}
+    do = adapter_for(sequence.rti, "").unlike_best_effort(sequence.rti, len(hosts) == 1)
+    if not (asked and do):
+        return None
+    name = getattr(sequence.rti, "name", sequence.rti.adapter)
+    what = f"best effort of '{name}' will go by ways on which nothing is lost: reports mark it so"
+    return asked[0].place("transport") or asked[0].at, what, do
 
 
 def status(study: Study, directory: Path) -> int:

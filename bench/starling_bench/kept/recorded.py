@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..errors import USAGE, BenchError
-from ..fields import SCALE_MAX
+from ..fields import SCALE_MAX, Strict
 
 # Also the name of a folder, which is below the run's.
 _Name = Annotated[str, Field(pattern=r"^[^/\x00]+$")]
@@ -20,13 +20,9 @@ class _Lax(BaseModel):
 
 
 class _Test(_Lax):
+    """What any study's has; `tests` looks at the rest."""
+
     samples: Annotated[int, Field(ge=0)] = 0
-    pairs: Annotated[int, Field(ge=1)] | None = None
-    mode_tolerance_ms: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.005
-    instances: int = 0
-    outstanding_max: int = 0
-    tick_min_s: float = 0
-    tick_max_s: float = 0
 
 
 class _Way(_Lax):
@@ -99,16 +95,38 @@ def check(run: object, path: Path, program: str) -> None:
         if not isinstance(run.get(program), str | None):
             why = f"{program}: it is no text"
     except ValidationError as e:
-        first = e.errors()[0]
-        why = f"{'.'.join(map(str, first['loc'])) or 'all of it'}: {first['msg']}"
+        why = _first(e)
     if why:
-        raise BenchError(
-            "STL-OUT-008", f"this is not as a run is recorded: {why}", str(path),
-            "take it from a copy of the run, or run again", USAGE,
-        )  # fmt: skip
+        raise _refused(why, path)
     for name, value in (("notes", []), ("file", ""), ("scale", 1.0)):
         run.setdefault(name, value)
     for execution in run["executions"]:
         execution.setdefault("pairs", 1)
         for test in execution.setdefault("tests", {}).values():
             test.setdefault("samples", 0)
+
+
+def tests(run: dict, path: Path, single: type[Strict]) -> None:
+    """BenchError if a test of a run that was checked is none of a study's, as these are after
+    expansion; fields that came later have their defaults afterwards."""
+    optional = {k: f.default for k, f in single.model_fields.items() if not f.is_required()}
+    for execution in run["executions"]:
+        for number, test in execution["tests"].items():
+            try:
+                single.model_validate({k: v for k, v in test.items() if k in single.model_fields})
+            except ValidationError as e:
+                at = f"{execution['sequence']}/{execution['execution']} test {number}"
+                raise _refused(f"{at}, {_first(e)}", path) from None
+            test.update(optional | test)
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'all of it'}: {first['msg']}"
+
+
+def _refused(why: str, path: Path) -> BenchError:
+    return BenchError(
+        "STL-OUT-008", f"this is not as a run is recorded: {why}", str(path),
+        "take it from a copy of the run, or run again", USAGE,
+    )  # fmt: skip

@@ -274,6 +274,12 @@ class Adapter:
         not known."""
         return None
 
+    def unlike_best_effort(self, rti: Rti, one_host: bool) -> str:
+        """What has its best effort, of federates of one host or of several, go by ways on which
+        nothing is lost, as what to do against that; "": nothing that is known beforehand."""
+        by = self.way()
+        return "take an RTI or adapter that has datagrams" if by and by[1] else ""
+
 
 def _setting(name: str, **values: str) -> Switch:
     """A switch whose values set one of Starling's settings."""
@@ -363,6 +369,13 @@ class Starling(Adapter):
             at = [prepared.local_settings] if prepared.local_settings else []
             prepared.status = [str(program), "ps", "--json", *at]
         return prepared
+
+    def unlike_best_effort(self, rti: Rti, one_host: bool) -> str:
+        env = os.environ | rti.env
+        by, unix = "STARLING_TRANSPORT_BEST_EFFORT", "STARLING_NET_UNIX"
+        of_links = env.get(by, "auto") == "auto" and env.get(unix) != "false" and one_host
+        by_stream = env.get(by) == "stream"
+        return 'set best_effort_by = "udp"' if of_links or by_stream else ""
 
     def has_room(self, rti: Rti, run: Run) -> None:
         env = os.environ | rti.env
