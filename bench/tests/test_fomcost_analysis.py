@@ -13,7 +13,7 @@ from starling_bench.reports import charts
 from starling_bench.statistics.estimates import Estimate, fit, more
 from starling_bench.studies.fomcost import STUDY, analysis, figures, rows
 from starling_bench.studies.fomcost.fields import COMBINED, MODES
-from starling_bench.values.choice import Evidence, recommend
+from starling_bench.values.choice import Evidence, overall, recommend
 from starling_bench.values.own_class import arguments, side_by_side
 from starling_bench.values.source import Ease, ease
 
@@ -252,31 +252,54 @@ def of(saves: float, half: float, size: float, one: Ease) -> Evidence:
 
 def test_the_fixed_form_wins_where_bytes_do_not_matter():
     found = {"fixed": of(20, 2, 100, EASY), "variant": of(21, 2, 95, HARD)}
-    said = recommend(found, SEVERAL)
+    said = recommend(found, SEVERAL).said
     assert "Recommendation: one attribute, fixed." in said[-1]
     assert "variant is as good, but more to write" in said[0]
 
 
 def test_the_fixed_form_loses_where_it_is_slower():
     found = {"fixed": of(8, 2, 100, EASY), "variant": of(21, 2, 95, HARD)}
-    said = recommend(found, SEVERAL)
+    said = recommend(found, SEVERAL).said
     assert said[0].startswith("fixed is slower than variant")
     assert "one attribute, variant." in said[-1]
 
 
 def test_the_fixed_form_loses_where_its_bytes_are_many():
     found = {"fixed": of(20, 2, 160, EASY), "variant": of(21, 2, 95, HARD)}
-    said = recommend(found, SEVERAL)
+    said = recommend(found, SEVERAL).said
     assert "fixed sends 68 % more bytes than the shortest" in said[0]
     assert "one attribute, variant." in said[-1]
 
 
 def test_several_attributes_win_where_no_single_one_is_known_to_be_faster():
     found = {"fixed": of(-10, 2, 100, EASY), "variant": of(1, 3, 95, HARD)}
-    said = recommend(found, SEVERAL)
+    said = recommend(found, SEVERAL).said
     assert said[0].startswith("several attributes are faster than fixed")
     assert said[1].startswith("variant: no difference found")
     assert said[-1].startswith("Recommendation: several attributes.")
+
+
+def test_over_all_ways_it_is_what_in_none_is_known_to_be_worse():
+    easy = recommend({"fixed": of(20, 2, 100, EASY), "variant": of(21, 2, 95, HARD)}, SEVERAL)
+    open_ = recommend({"fixed": of(1, 3, 100, EASY), "variant": of(2, 3, 95, HARD)}, SEVERAL)
+    short = recommend({"fixed": of(20, 2, 160, EASY), "variant": of(21, 2, 95, HARD)}, SEVERAL)
+    assert (easy.layout, easy.against) == ("fixed", {"several attributes"})
+    assert (open_.layout, open_.against) == ("several attributes", set())
+    assert (short.layout, short.against) == ("variant", {"several attributes", "fixed"})
+    said = overall([("times", open_), ("times", open_), ("instructions", easy)])
+    assert said == [
+        "Recommended: of 2 ways judged by times several attributes for 2; of 1 way judged by "
+        "instructions fixed for 1",
+        "Recommendation over all ways: fixed: in none it is known to be worse than another, and 1 "
+        "way recommends it",
+    ]
+    # Where bytes speak against the one of most ways it is another.
+    (_, for_all) = overall([("times", easy), ("times", easy), ("times", short)])
+    assert for_all.startswith("Recommendation over all ways: variant: ")
+    lame = recommend({"fixed": of(-9, 2, 9, EASY), "variant": of(-9, 2, 9, HARD)}, SEVERAL)
+    (_, none) = overall([("times", lame), ("times", easy)])
+    assert none.startswith("Recommendation over all ways: none: each is worse than another")
+    assert overall([("times", easy), ("times", recommend({"fixed": None}, SEVERAL))]) == []
 
 
 def test_what_a_layout_costs_that_was_disturbed_is_not_passed_over_in_silence():

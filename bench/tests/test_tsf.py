@@ -365,7 +365,7 @@ def test_a_run_of_days_is_meant_with_long(tmp_path):
         load(tmp_path, GOOD.replace("updates = 10", slow))
     assert str(caught.value).replace(f"{tmp_path}/", "") == (
         "STL-TSF-005: it would take about 555,796 hours, more than 24\n  at t.tsf.toml:28\n"
-        "  do: take fewer updates, or give --long"
+        "  do: take fewer updates, or give `bmmanager run` --long"
     )
     path = tmp_path / "t.tsf.toml"
     assert plan.load(path, STUDY, long=True).sequence

@@ -28,7 +28,8 @@ def lines(
     figure, axes = plt.subplots()
     places = list(dict.fromkeys(p[0] for points in drawn.values() for p in points))
     named = any(isinstance(place, str) for place in places)
-    for index, (name, points) in enumerate(drawn.items()):
+    for index, name in page.styles(drawn):
+        points = drawn[name]
         x = [places.index(p[0]) if named else p[0] for p in points]
         y = np.array([p[1] for p in points], float)
         ends = np.array([(p[2] if p[2] is not None else p[1], p[3] if p[3] is not None else p[1])
@@ -89,8 +90,8 @@ def scatter(
     """Points about zero: what a fit has left."""
     figure, axes = plt.subplots()
     axes.axhline(0, color="#888")
-    for index, (name, points) in enumerate(drawn.items()):
-        axes.plot(*zip(*points, strict=True), ls="", ms=5, label=name, **style(index))
+    for index, name in page.styles(drawn):
+        axes.plot(*zip(*drawn[name], strict=True), ls="", ms=5, label=name, **style(index))
     axes.set(title=title, xlabel=axis, ylabel=unit)
     axes.yaxis.set_major_formatter(PLAIN)
     legend(axes, len(drawn))

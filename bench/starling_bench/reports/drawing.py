@@ -3,9 +3,10 @@
 import contextlib
 import errno
 import io
+import itertools
 import re
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from html import escape
 
 import matplotlib
@@ -40,10 +41,11 @@ plt.rcParams.update(
 
 
 class Page:
-    """The figures of one report."""
+    """The figures of one report. Lines of these names look the same in each that may have any of
+    them."""
 
-    def __init__(self, store: Store) -> None:
-        self.store, self.count = store, 0
+    def __init__(self, store: Store, lines: Iterable[str] = ()) -> None:
+        self.store, self.count, self._lines = store, 0, tuple(lines)
         self.rtis: dict[str, int] = {}  # by name, in the order of their colours
         # Those of a report that had more would be taken for figures of this one.
         directory = store.directory / "figures"
@@ -51,6 +53,12 @@ class Page:
             for old in [] if directory.is_symlink() else list(directory.iterdir()):
                 if re.fullmatch(r"\d{3,}\.(svg|png)", old.name):
                     old.unlink()
+
+    def styles(self, names: Iterable[str]) -> Iterator[tuple[int, str]]:
+        """By which number `style` has a figure's lines, behind those that are everywhere alike."""
+        others = itertools.count(len(self._lines))
+        for name in names:
+            yield self._lines.index(name) if name in self._lines else next(others), name
 
     def figure(self, figure: plt.Figure, caption: str) -> str:
         """As HTML, and as files."""

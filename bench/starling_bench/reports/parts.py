@@ -21,6 +21,7 @@ def part(title: str, content: str, fold: bool) -> str:
     )
 
 
+GREY = '<span style="opacity:.6">{}</span>'  # a cell that is in no comparison
 # Tables with more lines than these are folded, below what is said of them.
 _TABLE_MAX = 11
 
@@ -126,11 +127,16 @@ def with_setup(
 ) -> str:
     """A table with what differs between tests in front; what all share stands above it."""
     shared, setups = variables.setups(summaries)
-    above = "; ".join(f"{escape(k)} {escape(v)}" for k, v in shared.items())
     titles = list(setups[0])
     lines = [[*map(escape, s.values()), *row] for s, row in zip(setups, rows, strict=True)]
     made = table([*titles, *head], lines, left=frozenset(range(len(titles))), kind="tests")
-    return (f"<p>All: {above}.</p>" if above else "") + made
+    return above(shared) + made
+
+
+def above(shared: dict[str, str]) -> str:
+    """What all lines of a table share."""
+    said = "; ".join(f"{escape(k)} {escape(v)}" for k, v in shared.items())
+    return f"<p>All: {said}.</p>" if said else ""
 
 
 def by_test(

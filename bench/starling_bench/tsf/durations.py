@@ -39,10 +39,12 @@ def too_many(file: File, study: Study, scale: float) -> Fault | None:
                 counts[loc] = test.count() * (1 if own else len(sequence.rtis))
                 times = counts[loc] * sequence.rounds * scale
                 hours[loc] = times * study.seconds(test) / 3600
+    # Plans that other commands make are run by it, too.
+    long = f"give `{study.manager} run` --long"
     if (count := sum(counts.values())) > TESTS_MAX:
         what = f"{count:,} tests, more than {TESTS_MAX:,}"
-        return max(counts, key=lambda loc: counts[loc]), what, "shorten lists, or give --long"
+        return max(counts, key=lambda loc: counts[loc]), what, f"shorten lists, or {long}"
     if (whole := sum(hours.values())) > HOURS_MAX:
         what = f"it would take about {whole:,.0f} hours, more than {HOURS_MAX}"
-        return max(hours, key=lambda loc: hours[loc]), what, "take fewer updates, or give --long"
+        return max(hours, key=lambda loc: hours[loc]), what, f"take fewer updates, or {long}"
     return None

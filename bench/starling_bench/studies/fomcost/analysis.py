@@ -9,7 +9,7 @@ import numpy as np
 from ...captured.capture import by_way, seen_alike
 from ...statistics import rates
 from ...statistics.estimates import Estimate, Fit, fit, more
-from ...values.choice import Evidence, recommend
+from ...values.choice import Choice, Evidence, overall, recommend
 from ...values.own_class import side_by_side
 from ...values.source import Ease, ease
 from .fields import COMBINED, MODES
@@ -20,8 +20,7 @@ WIDTH_MAX = 0.15  # half of its interval, in parts of its value: of what is well
 
 
 def measured(group: list[dict]) -> str:
-    """By which samples the tests of a group are compared, and their unit: instructions where these
-    were counted."""
+    """By which samples tests of a group are compared: times, or instructions that were counted."""
     return "instructions" if all(s["instructions"] for s in group) else "us"
 
 
@@ -84,7 +83,7 @@ def evidence(group: list[dict], wire: list[dict]) -> tuple[dict, tuple[float, Ea
 
 def sentences(summaries: list[dict]) -> list[str]:
     """What a run says, way by way. Where packets were captured, few updates were sent."""
-    out = []
+    out, choices = [], list[tuple[str, Choice]]()
     for (sequence, kind, transport), group in by_way(summaries).items():
         if group[0]["wire"]:
             continue
@@ -95,9 +94,10 @@ def sentences(summaries: list[dict]) -> list[str]:
             share = found[1].share(TWELVE, ATTRIBUTE, _OF_ONE, WIDTH_MAX)
             said += own if series(group, "own") else share
         layouts, several = evidence(group, seen_alike(summaries, group))
-        said += recommend(layouts, several) if layouts else []
+        choices.append(("times" if unit == " us" else "instructions", recommend(layouts, several)))
+        said += choices[-1][1].said
         said += side_by_side(rates.alone(series(group, "own"), unit == " us"), unit.strip())
         said += rates.left_out(group) if unit == " us" else []
         title = f"{sequence}, {kind}, {transport.replace('_', ' ')}: "
         out += [f"{title}{text}." for text in said]
-    return out
+    return [f"{text}." for text in overall(choices)] + out

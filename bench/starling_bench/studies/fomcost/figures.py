@@ -22,7 +22,7 @@ Drawn = dict[str, list[charts.Point]]  # points by their line
 
 def write(store: Store, summaries: list[dict]) -> None:
     """Writes report.html and the figures into the store's directory."""
-    page = Page(store)
+    page = Page(store, ("multiple", *COMBINED))
     sent, lost = (sum(s[k] for s in summaries) for k in ("sent", "lost"))
     bad = any((s["lost"] and s["transport"] == "reliable") or misnamed(s) for s in summaries)
     text = f"{len(summaries)} tests, {sent:,} updates sent, {lost:,} lost."

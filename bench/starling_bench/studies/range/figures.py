@@ -9,9 +9,10 @@ import numpy as np
 
 from ...kept.store import Store
 from ...machines import rti
-from ...reports import courses, named, parts, report, timers, transports
+from ...reports import courses, named, parts, report, timers, transports, whole_tests
 from ...reports.cells import lost, ms
 from ...reports.drawing import Page, plots
+from ...reports.parts import short
 from ...statistics import rates
 from ...statistics.differences import on
 from ...statistics.stats import percent
@@ -121,9 +122,9 @@ def _table(summaries: list[dict]) -> str:
         bound = "one clock" if not s["bound_ms"] else f"{s['bound_ms']:.2g}"
         cells = [f"{s['budget_ms']:g}", share, f"{s['sent']:,}", lost(s), f"{s['doubled']:,}",
                  *times, bound]  # fmt: skip
-        grey = '<span style="opacity:.6">{}</span>'
-        lines.append([grey.format(c) for c in cells] if _grey(s) else cells)
-    return parts.with_setup(rows.VARIABLES, summaries, head, lines)
+        lines.append([parts.GREY.format(c) for c in cells] if _grey(s) else cells)
+    flows = parts.with_setup(rows.VARIABLES, summaries, head, lines)
+    return whole_tests.table(rows.VARIABLES, summaries, _grey) + short(flows, len(lines), "flows")
 
 
 def _course(page: Page, store: Store, group: list[dict]) -> str:
