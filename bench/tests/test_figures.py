@@ -9,7 +9,7 @@ from matplotlib.transforms import Bbox
 from test_short import sample
 
 from starling_bench.kept.store import Store
-from starling_bench.reports import drawing, every_value
+from starling_bench.reports import charts, drawing, every_value
 from starling_bench.reports.curves import LINES_MAX, curves, draw, left_out, looks
 from starling_bench.studies.rtibm import STUDY, figures, rows
 from starling_bench.variables import Variable, Variables
@@ -203,6 +203,19 @@ def test_figures_of_a_design_take_as_long_as_it_is_large():
         return len(asked)
 
     assert look(1000) <= 10.1 * look(100)
+
+
+def test_lines_that_a_page_names_look_alike_in_every_figure(tmp_path):
+    """Whatever else a figure has, and in whatever order."""
+    store = type("Store", (), {"directory": tmp_path})()
+    page = drawing.Page(store, ("fixed", "variant"))
+    assert list(page.styles(["other", "variant", "fixed", "more"])) == [
+        (2, "other"), (1, "variant"), (0, "fixed"), (3, "more"),
+    ]  # fmt: skip
+    of = {name: [(1, 1.0, None, None), (2, 2.0, None, None)] for name in ("variant", "fixed")}
+    both, alone = (charts.lines(page, "t", "x", "y", d) for d in (of, {"variant": of["variant"]}))
+    colour = re.compile(r'id="f\d+_line-1">.*?(#[0-9a-f]{6})', re.S)
+    assert colour.search(both)[1] == colour.search(alone)[1] == drawing.COLOURS[1]
 
 
 def test_long_numbers_and_names_are_within_the_picture(tmp_path):

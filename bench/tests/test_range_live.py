@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from urllib.request import Request, urlopen
 
+import numpy as np
 import pytest
 from browser import PROGRAM, browser, fits, readable, whole_on_paper
 from ranges import FOM, NEEDED, RANGEFED
@@ -28,6 +29,7 @@ from test_range_ring import (
 )
 
 from starling_bench.by_hand import live
+from starling_bench.times import samples
 
 pytestmark = NEEDED
 
@@ -288,11 +290,25 @@ def test_without_a_window_there_are_lines(meet, tmp_path):
     mine = [p for p in Path("/proc").glob("[0-9]*/cmdline") if str(tmp_path) in words_of(p)]
     assert mine == []
     assert (tmp_path / "log" / "samples_test0_federate.raw").stat().st_size > 0
+    said = rf"logged in {tmp_path}/log: federate 2: [1-9]\d* messages, 0 missing among them\n"
+    assert re.fullmatch(said, err), err
     assert (tmp_path / "log" / "elements_test0_federate.raw").stat().st_size > 0
     # Another session's log is not written over.
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 2 and "STL-OUT-002: there is the log of an earlier" in done.stderr
     ended(other)
+
+
+def test_what_a_log_by_hand_passes_over_is_counted(tmp_path):
+    """A stretch without logging, one that was lost, two out of order, and a new beginning."""
+    counts = [*range(1, 11), *range(21, 30), 31, 33, 32, *range(1, 6)]
+    log = np.zeros(len(counts) + 2, dtype=samples.RAW)
+    log["count"], log["sender"] = [*counts, 7, 8], [*[2] * len(counts), 1, 1]
+    log.tofile(tmp_path / "samples_test0_me.raw")
+    assert samples.logged(tmp_path, "me") == [
+        "federate 1: 2 messages, 0 missing among them",
+        "federate 2: 27 messages since it began 2 times, 11 missing among them",
+    ]
 
 
 @pytest.mark.parametrize("name", ["**", "e", "a/b", "n" * 300])

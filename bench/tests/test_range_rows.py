@@ -1,11 +1,14 @@
 """Figures of a range's row that follow from its log."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
 
+from starling_bench.reports import whole_tests
 from starling_bench.studies.range import rows
 from starling_bench.times import clocks, oneway
+from starling_bench.variables import PAIR, Variable, Variables
 
 
 def test_what_never_came_is_not_in_budget(monkeypatch):
@@ -24,3 +27,30 @@ def test_what_never_came_is_not_in_budget(monkeypatch):
     monkeypatch.setattr(rows, "flow", unknown)
     found = rows.figures(store, row)
     assert found["in_budget"] is None and found["clock"] == "not known: 7 echoes came back"
+
+
+def flow(test: int, sender: str, receiver: str, hz: float, **more) -> dict:
+    of = {"sequence": "s", "execution": "e", "test": test, "sender": sender, "receiver": receiver,
+          "hz": hz, "planned": 100, "sent": 100, "lost": 0, "elements_missed": 0, "bound_ms": 0.0,
+          "in_budget": 1.0, "p99_ms": 2.0, "max_ms": 3.0, "lrc_ms": 0.5}  # fmt: skip
+    return of | more
+
+
+def test_a_test_has_a_line_with_the_worst_of_its_flows():
+    by_hz = Variable("Hz", lambda s: s["hz"], lambda v: f"{v:g}", axis=True)
+    variables = Variables((PAIR, by_hz), frozenset(), str)
+    nothing = {"in_budget": None, "p99_ms": None, "max_ms": None, "lrc_ms": None}
+    made = whole_tests.table(variables, [
+        flow(1, "a", "b", 50.0, in_budget=0.9, lost=2, sent=99),
+        flow(1, "b", "a", 10.0, p99_ms=20.0, max_ms=7.0, lrc_ms=0.25),
+        flow(2, "a", "b", 50.0), flow(2, "b", "a", 50.0, **nothing),
+        flow(3, "a", "b", 50.0, **nothing),
+    ], lambda s: s["test"] == 2)  # fmt: skip
+    lines = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in made.split("<tr>")[2:]]
+    plain = [[re.sub("<.*?>", "", cell) for cell in line] for line in lines]
+    assert plain == [
+        ["50, 10", "2", "90.00%", "200", "199", "2", "0", "20.0", "7.000", "0.250"],
+        ["50", "2", "100.00%", "200", "200", "0", "0", "2.000", "3.000", "0.500"],
+        ["50", "1", "-", "100", "100", "0", "0", "-", "-", "-"],
+    ]
+    assert ["opacity" in "".join(line) for line in lines] == [False, True, False]

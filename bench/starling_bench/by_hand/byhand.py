@@ -105,8 +105,14 @@ def command(study: Study, app: typer.Typer) -> None:
             env = {k: v for k, v in prepared.env.items() if k == "LD_LIBRARY_PATH"}
             reader = live.Reader(words, env)
             budget = budget_ms or 1000 / hz
-            if headless:
-                return live.headless(reader)
-            return live.web(reader, budget, typer.echo) if web else live.terminal(reader, budget)
+            try:
+                if headless:
+                    return live.headless(reader)
+                if web:
+                    return live.web(reader, budget, typer.echo)
+                return live.terminal(reader, budget)
+            finally:
+                for line in samples.logged(out, name) if out and os.path.exists(logs[0]) else []:
+                    typer.echo(f"logged in {out}: {line}", err=True)
         finally:
             me.end()

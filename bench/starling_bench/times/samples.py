@@ -100,6 +100,26 @@ def pack(directory: Path, test: int, name: str) -> None:
         raise cannot("write results", e, whole) from None
 
 
+def logged(directory: Path, name: str) -> list[str]:
+    """What a session by hand has logged: of each sender how many messages, and how many that its
+    counts pass over, such as those that came while logging was off."""
+    raw = file(directory, "samples", 0, name, "raw")
+    try:
+        found = np.fromfile(raw, dtype=RAW)
+    except OSError as e:
+        raise cannot("read what was logged", e, raw) from None
+    said = []
+    for sender in np.unique(found["sender"]):
+        counts = found["count"][found["sender"] == sender].astype(np.int64)
+        # Who has resigned counts from the beginning again; best effort comes a little out of order.
+        runs = np.split(counts, np.nonzero(np.diff(counts) < -counts[:-1] / 2)[0] + 1)
+        missing = sum(int(run.max() - run.min()) + 1 - len(np.unique(run)) for run in runs)
+        begun = f" since it began {len(runs)} times" if len(runs) > 1 else ""
+        of = f"federate {sender}: {len(counts):,} messages{begun}"
+        said.append(f"{of}, {missing:,} missing among them")
+    return said
+
+
 def _schema():
     import pyarrow
 
