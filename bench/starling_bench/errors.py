@@ -3,10 +3,12 @@
 import errno
 import itertools
 from collections.abc import Iterable
+from pathlib import Path
 
 OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
-# What whoever writes can mend.
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
+FULL = (errno.ENOSPC, errno.EDQUOT)
+_MENDED = (*FULL, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
+_MEND = "make room there, or give another --out"
 
 
 def cannot(doing: str, error: OSError, path: object = "") -> "BenchError":
@@ -16,8 +18,16 @@ def cannot(doing: str, error: OSError, path: object = "") -> "BenchError":
         "STL-OUT-001",
         f"can't {doing}: {error.strerror or error}",
         where,
-        advice(error) or ("make room there, or give another --out" if error.errno in FULL else ""),
+        advice(error) or (_MEND if error.errno in _MENDED else ""),
     )
+
+
+def write_file(path: Path, text: str) -> None:
+    """A file of this text; BenchError where there can be none."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as e:
+        raise cannot("write", e, path) from None
 
 
 def advice(error: OSError) -> str:

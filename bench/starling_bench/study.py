@@ -53,7 +53,9 @@ class Study:
     connections: ClassVar[dict[object, str]] = {}
     # The field of a test and its value that take callbacks by a thread of the RTI's own.
     callbacks_by: ClassVar[tuple[str, object]] = ("", None)
-    spec: "ClassVar[type[Spec]]"  # a test as written
+    spec: "ClassVar[type[Spec] | None]" = None  # a test as written; None: it has no such files
+    # Fields of tests that had other values than their defaults before there were such fields.
+    before: ClassVar[dict[str, object]] = {}
     length: ClassVar[str]  # the field by which it takes longer
     # The samples of a sequence's rounds count together: a test is one, however often it ran.
     pools_rounds: ClassVar[bool] = False

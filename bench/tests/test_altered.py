@@ -100,20 +100,29 @@ def test_what_a_record_need_not_have(tmp_path):
 @pytest.mark.parametrize(("study", "field", "value"), [
     ("rtibm", "warm_up", {}), ("rtibm", "link", ["x"]), ("rtibm", "mode_tolerance_ms", "x"),
     ("rtibm", "kind", None), ("range", "tick_hz", "x"), ("range", "flows", "1GB@1"),
-    ("range", "budget_ms", -1.0), ("ec1", "rate", "x"), ("ec1", "configuration", 120),
-    ("fomcost", "layout", "x"), ("fomcost", "attributes", 2.5),
+    ("range", "budget_ms", -1.0), ("range", "pairs", 1), ("ec1", "rate", "x"),
+    ("ec1", "configuration", 120), ("fomcost", "layout", "x"), ("fomcost", "attributes", 2.5),
 ])  # fmt: skip
 def test_a_tests_own_fields(study, field, value):
     """As the study's files may have them, and no others."""
     single = importlib.import_module(f"starling_bench.studies.{study}").STUDY.spec.single
     test = {"kind": "OWOT"} if study == "rtibm" else {}
     run = {"executions": [{"sequence": "s", "execution": "e", "tests": {"7": test}}]}
-    recorded.tests(run, Path("run.json"), single)
+    recorded.tests(run, Path("run.json"), single, {})
     assert field in test
     test[field] = value
-    with pytest.raises(BenchError, match=rf"a run is recorded: s/e test 7, {field}") as told:
-        recorded.tests(run, Path("run.json"), single)
-    assert told.value.code == "STL-OUT-008"
+    with pytest.raises(BenchError, match=rf"a run is recorded: s/e test 7, {field}: ") as told:
+        recorded.tests(run, Path("run.json"), single, {})
+    assert told.value.code == "STL-OUT-008" and "('" not in told.value.what
+
+
+def test_fields_that_came_later_are_as_they_were_before():
+    """Timers of runs from before there was a drift had none."""
+    of = importlib.import_module("starling_bench.studies.range").STUDY
+    run = {"executions": [{"sequence": "s", "execution": "e", "tests": {"1": {"federates": 3}}}]}
+    recorded.tests(run, Path("run.json"), of.spec.single, of.before)
+    test = run["executions"][0]["tests"]["1"]
+    assert (test["drift_ppm"], test["pairs"], test["hz"]) == (0, 6, 10.0)
 
 
 @pytest.mark.parametrize("how", [

@@ -24,7 +24,7 @@ from starling_bench.kept.store import Store
 from starling_bench.machines import identity, idle
 from starling_bench.machines.rti import Adapter, Rti, adapter_for
 from starling_bench.studies.rtibm import STUDY
-from starling_bench.tsf import plan
+from starling_bench.tsf import plan, tables
 
 # Far more than any of it takes; what hangs fails instead of holding up the rest.
 LIMIT_S = 100
@@ -424,16 +424,26 @@ def test_check_tells_a_caution_once(tmp_path):
     assert len(few) == 1 and few[0].endswith(" and 3 more"), said
 
 
-@pytest.mark.parametrize(("rti", "do"), [
-    ('adapter = "tcp"', "take an RTI or adapter that has datagrams"),
-    ('adapter = "shm"', "take an RTI or adapter that has datagrams"),
-    ('adapter = "starling"', 'set best_effort_by = "udp"'),
-    ('adapter = "starling"\nenv = {STARLING_TRANSPORT_BEST_EFFORT = "stream"}',
-     'set best_effort_by = "udp"'),
-    ('adapter = "starling"\nenv = {STARLING_TRANSPORT_BEST_EFFORT = "datagrams"}', ""),
-    ('adapter = "generic"', ""),
+_TCP = "STARLING_NET_UNIX"
+_ASKED = 'set link = "tcp" and best_effort_by = "udp"'
+
+
+@pytest.mark.parametrize(("adapter", "env", "do"), [
+    ("tcp", {}, "take an RTI or adapter that has datagrams"),
+    ("shm", {}, "take an RTI or adapter that has datagrams"),
+    ("generic", {}, ""),
+    # As `starling ps` says of each (test_real).
+    ("starling", {}, _ASKED),
+    ("starling", {"BEST_EFFORT": "datagrams"}, _ASKED),
+    ("starling", {"BEST_EFFORT": "multicast"}, _ASKED),
+    ("starling", {"BEST_EFFORT": "datagrams", "SHARED_MEMORY": "off"}, _ASKED),
+    ("starling", {_TCP: "false"}, _ASKED),
+    ("starling", {_TCP: "false", "BEST_EFFORT": "datagrams"}, ""),
+    ("starling", {"BEST_EFFORT": "datagrams", "SHARED_MEMORY": "off", "PATH": "direct"}, ""),
 ])  # fmt: skip
-def test_check_tells_of_best_effort_that_will_be_none(tmp_path, rti, do):
+def test_check_tells_of_best_effort_that_will_be_none(tmp_path, adapter, env, do):
+    named = {k if k == _TCP else f"STARLING_TRANSPORT_{k}": v for k, v in env.items()}
+    rti = f'adapter = "{adapter}"\nenv = {tables.toml(named)}'
     both = 'transport = ["reliable", "best_effort"]'
     text = sequence("good", test=SMALL).replace('adapter = "generic"', rti)
     shutil.copy(FOM, tmp_path / "f.xml")
@@ -445,11 +455,12 @@ def test_check_tells_of_best_effort_that_will_be_none(tmp_path, rti, do):
         assert re.findall(said, check(tmp_path), flags=re.M) == wanted
 
 
-def test_check_tells_nothing_of_starlings_best_effort_between_hosts():
+def test_check_tells_nothing_of_starlings_best_effort_elsewhere():
     there = adapter_for(Rti(), "")
+    stream = Rti(env={"STARLING_TRANSPORT_BEST_EFFORT": "stream"})
     assert there.unlike_best_effort(Rti(), True) and not there.unlike_best_effort(Rti(), False)
-    tcp = Rti(env={"STARLING_NET_UNIX": "false"})
-    assert not there.unlike_best_effort(tcp, True)
+    assert not there.unlike_best_effort(Rti(local_settings="there:15164"), True)
+    assert there.unlike_best_effort(stream, False)
 
 
 @pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")

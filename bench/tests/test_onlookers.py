@@ -2,11 +2,13 @@
 a run, nor writes elsewhere."""
 
 import asyncio
+import contextlib
 import errno
 import io
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -100,20 +102,61 @@ def test_a_full_disk_at_the_output_ends_no_run(monkeypatch, capfd):
     assert "nothing more can be shown: No space left" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize(("error", "said"), [
-    (OSError(errno.ENOSPC, "No space left"), "can't say what was asked for: No space left"),
-    (OSError(errno.ENOSPC, "No space left", "/x/y"), "can't go on: No space left\n  at /x/y"),
-    (MemoryError(), "STL-OUT-012: there is not memory enough, or a library is broken\n"),
-    (ImportError("x.so: failed to map"), "a library is broken: x.so: failed to map"),
-], ids=["output", "file", "memory", "library"])  # fmt: skip
-def test_what_the_system_lacks_is_one_message(error, said, capfd):
-    def command() -> None:
+def _ended(work, capfd) -> str:
+    with pytest.raises(console.typer.Exit) as ended:
+        console.guarded(work)()
+    told = capfd.readouterr().err
+    assert ended.value.exit_code == 1 and "Traceback" not in told
+    return told
+
+
+def test_a_command_that_can_not_say_what_was_asked_for_fails(monkeypatch, capfd):
+    with open("/dev/full", "w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        told = _ended(lambda: print("x", flush=True), capfd)
+        monkeypatch.undo()
+        with contextlib.suppress(OSError):
+            full.close()
+    assert "can't say what was asked for: No space left on device\n  at standard output" in told
+    # What it is that has no room else is not the output.
+    full = OSError(errno.ENOSPC, "No space left on device")
+    told = _ended(_raising(full), capfd)
+    assert "can't go on: No space left on device" in told and "standard output" not in told
+    told = _ended(_raising(PermissionError(errno.EPERM, "Not allowed")), capfd)
+    assert "can't go on: Not allowed" in told
+
+
+def _raising(error: Exception):
+    def work() -> None:
         raise error
 
-    with pytest.raises(console.typer.Exit) as ended:
-        console.guarded(command)()
-    told = capfd.readouterr().err
-    assert ended.value.exit_code == 1 and said in told and "  do: " in told
+    return work
+
+
+def test_memory_and_libraries_that_are_not_there_are_one_message(capfd):
+    unlimited = "do: end other programs, or measure less at a time\n"
+    told = _ended(_raising(MemoryError()), capfd)
+    assert "STL-OUT-013: there is not memory enough\n" in told and unlimited in told
+    told = _ended(_raising(ImportError("x.so: failed to map")), capfd)
+    assert "a library can't be loaded: x.so: failed to map" in told
+
+
+def test_who_limits_memory_is_told_how_much_is_allowed(tmp_path):
+    """Where numpy fits in and Arrow does not."""
+    (tmp_path / "run.json").write_text("{}")
+    script = """
+import resource
+from starling_bench.commands import console
+from starling_bench.kept import damage, raw, store
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (8 << 20), used + (8 << 20)))
+def work():
+    import pyarrow.parquet
+console.guarded(work)()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert "STL-OUT-013" in done.stderr and "Traceback" not in done.stderr.split("STL")[0]
+    assert re.search(r"allow more than [\d,]+ MB of address space", done.stderr), done.stderr
 
 
 def test_what_is_left_of_a_run_that_goes_on_is_by_what_it_took_since(monkeypatch):

@@ -290,8 +290,8 @@ def test_without_a_window_there_are_lines(meet, tmp_path):
     mine = [p for p in Path("/proc").glob("[0-9]*/cmdline") if str(tmp_path) in words_of(p)]
     assert mine == []
     assert (tmp_path / "log" / "samples_test0_federate.raw").stat().st_size > 0
-    said = rf"logged in {tmp_path}/log: federate 2: [1-9]\d* messages, 0 missing among them\n"
-    assert re.fullmatch(said, err), err
+    said = "messages, 0 passed over in 0 places, 0 times back"
+    assert re.fullmatch(rf"logged in {tmp_path}/log: federate 2: [1-9]\d* {said}\n", err), err
     assert (tmp_path / "log" / "elements_test0_federate.raw").stat().st_size > 0
     # Another session's log is not written over.
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
@@ -306,9 +306,11 @@ def test_what_a_log_by_hand_passes_over_is_counted(tmp_path):
     log["count"], log["sender"] = [*counts, 7, 8], [*[2] * len(counts), 1, 1]
     log.tofile(tmp_path / "samples_test0_me.raw")
     assert samples.logged(tmp_path, "me") == [
-        "federate 1: 2 messages, 0 missing among them",
-        "federate 2: 27 messages since it began 2 times, 11 missing among them",
+        "federate 1: 2 messages, 0 passed over in 0 places, 0 times back",
+        "federate 2: 27 messages, 12 passed over in 3 places, 2 times back",
     ]
+    (tmp_path / "samples_test0_none.raw").touch()
+    assert samples.logged(tmp_path, "none") == ["nothing"]
 
 
 @pytest.mark.parametrize("name", ["**", "e", "a/b", "n" * 300])

@@ -40,17 +40,18 @@ def test_a_test_has_a_line_with_the_worst_of_its_flows():
     by_hz = Variable("Hz", lambda s: s["hz"], lambda v: f"{v:g}", axis=True)
     variables = Variables((PAIR, by_hz), frozenset(), str)
     nothing = {"in_budget": None, "p99_ms": None, "max_ms": None, "lrc_ms": None}
-    made = whole_tests.table(variables, [
+    made = whole_tests.tables(variables, [
         flow(1, "a", "b", 50.0, in_budget=0.9, lost=2, sent=99),
         flow(1, "b", "a", 10.0, p99_ms=20.0, max_ms=7.0, lrc_ms=0.25),
         flow(2, "a", "b", 50.0), flow(2, "b", "a", 50.0, **nothing),
         flow(3, "a", "b", 50.0, **nothing),
-    ], lambda s: s["test"] == 2)  # fmt: skip
+    ], "<p>of flows</p>", lambda s: s["test"] == 2)  # fmt: skip
+    assert made.endswith("<p>of flows</p>")
     lines = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in made.split("<tr>")[2:]]
     plain = [[re.sub("<.*?>", "", cell) for cell in line] for line in lines]
     assert plain == [
-        ["50, 10", "2", "90.00%", "200", "199", "2", "0", "20.0", "7.000", "0.250"],
-        ["50", "2", "100.00%", "200", "200", "0", "0", "2.000", "3.000", "0.500"],
-        ["50", "1", "-", "100", "100", "0", "0", "-", "-", "-"],
+        ["50, 10", "2", "90.00%", "200", "199", "2", "0", "20.0", "7.000", "0.250 to 0.500"],
+        ["50", "2, 1 not told", "100.00%", "200", "200", "0", "0", "2.000", "3.000", "0.500"],
+        ["50", "1, 1 not told", "-", "100", "100", "0", "0", "-", "-", "-"],
     ]
     assert ["opacity" in "".join(line) for line in lines] == [False, True, False]

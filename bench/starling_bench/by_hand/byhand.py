@@ -105,14 +105,13 @@ def command(study: Study, app: typer.Typer) -> None:
             env = {k: v for k, v in prepared.env.items() if k == "LD_LIBRARY_PATH"}
             reader = live.Reader(words, env)
             budget = budget_ms or 1000 / hz
-            try:
-                if headless:
-                    return live.headless(reader)
-                if web:
-                    return live.web(reader, budget, typer.echo)
-                return live.terminal(reader, budget)
-            finally:
-                for line in samples.logged(out, name) if out and os.path.exists(logs[0]) else []:
-                    typer.echo(f"logged in {out}: {line}", err=True)
+            if headless:
+                code = live.headless(reader)
+            else:
+                code = (live.web(reader, budget, typer.echo) if web
+                        else live.terminal(reader, budget))  # fmt: skip
+            for line in samples.logged(out, name) if out and os.path.exists(logs[0]) else []:
+                typer.echo(f"logged in {out}: {line}", err=True)
+            return code
         finally:
             me.end()

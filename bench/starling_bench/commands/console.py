@@ -5,6 +5,7 @@ import errno
 import functools
 import io
 import os
+import resource
 import sys
 from collections.abc import Callable, Iterator
 from typing import IO, ParamSpec, cast
@@ -18,6 +19,7 @@ from ..outside import line_of
 # Names and versions are others': nothing in a text is markup.
 _AS_IT_IS = {"markup": False, "emoji": False}
 _FILE_WIDTH = 4000
+_LACKING = "STL-OUT-013"
 _WHY_MAX = 500  # characters of what a library says
 
 P = ParamSpec("P")
@@ -33,21 +35,35 @@ def guarded(work: Callable[P, int | None]) -> Callable[P, None]:
         except BenchError as e:
             code = complain(e)
         except OSError as e:
-            if e.filename or e.errno not in FULL:
-                code = complain(cannot("go on", e))
-            else:
-                # Whoever writes to a file says which.
-                what = f"can't say what was asked for: {e.strerror}"
-                code = complain(BenchError("STL-OUT-001", what, "standard output", "make room"))
-        except (MemoryError, ImportError) as e:
-            why = line_of(str(e))[:_WHY_MAX]
-            what = f"there is not memory enough, or a library is broken{': ' * bool(why)}{why}"
-            do = "allow 2 GB of address space or more (`ulimit -v`), or install the libraries anew"
-            code = complain(BenchError("STL-OUT-012", what, do=do))
+            code = complain(_of_output(e) or cannot("go on", e))
+        except MemoryError:
+            code = complain(BenchError(_LACKING, "there is not memory enough", "", _more_memory()))
+        except ImportError as e:
+            what = f"a library can't be loaded: {line_of(str(e))[:_WHY_MAX]}"
+            do = f"install the libraries anew, or {_more_memory()}"
+            code = complain(BenchError(_LACKING, what, do=do))
         if code is not None:
             raise typer.Exit(code)
 
     return command
+
+
+def _of_output(error: OSError) -> BenchError | None:
+    """That there is no room for what a command says; None: it was something else."""
+    try:
+        sys.stdout.flush()  # what could not be written waits there
+    except OSError as again:
+        if (again.errno, error.filename) == (error.errno, None):
+            what = f"can't say what was asked for: {error.strerror}"
+            return BenchError("STL-OUT-001", what, "standard output", "make room, or send it on")
+    return None
+
+
+def _more_memory() -> str:
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return "end other programs, or measure less at a time"
+    return f"allow more than {limit >> 20:,} MB of address space (`ulimit -v`); 2 GB do"
 
 
 def complain(error: BenchError) -> int:

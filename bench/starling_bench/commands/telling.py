@@ -4,6 +4,7 @@ how far a run is, and which of two runs was faster.
 
 import contextlib
 import csv
+import itertools
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -75,7 +76,7 @@ def _cautions(study: Study, file: Path, found: File) -> Iterator[str]:
 
     if few := too_few(study, found.sequence, {host.name: host for host in found.host}):
         cautions.append((str(file), *few))
-    cautions += filter(None, map(_unlike, found.sequence))
+    cautions += [one for s in found.sequence for one in _unlike(study, s)]
     places: dict[tuple[str, str], dict[str, None]] = {}
     for where, what, do in cautions:
         places.setdefault((what, do), {})[where] = None
@@ -85,17 +86,17 @@ def _cautions(study: Study, file: Path, found: File) -> Iterator[str]:
         yield f"caution: {what}\n  at {first}{more}\n  do: {do}"
 
 
-def _unlike(sequence: Sequence) -> tuple[str, str, str] | None:
+def _unlike(study: Study, sequence: Sequence) -> Iterator[tuple[str, str, str]]:
     """Best effort that will go by ways on which nothing is lost: where, what, what to do."""
-    tests = [t for e in sequence.execution for t in e.test]
-    asked = [t for t in tests if "best_effort" in t.lists().get("transport", [])]
     hosts = {sequence.rtiexec_host, *(f.host for f in sequence.federate)}
     do = adapter_for(sequence.rti, "").unlike_best_effort(sequence.rti, len(hosts) == 1)
-    if not (asked and do):
-        return None
     name = getattr(sequence.rti, "name", sequence.rti.adapter)
-    what = f"best effort of '{name}' will go by ways on which nothing is lost: reports mark it so"
-    return asked[0].place("transport") or asked[0].at, what, do
+    what = f"best effort of '{name}' will go by ways on which nothing is lost, and is marked so"
+    for spec in (t for e in sequence.execution for t in e.test if do):
+        # Of millions of tests those at the beginning: more are not run by mistake.
+        looked_at = itertools.islice(spec.expand(), 10_000)
+        if any(study.settled(t.model_dump()).get("transport") == "best_effort" for t in looked_at):
+            yield spec.place("transport") or spec.at, what, do
 
 
 def status(study: Study, directory: Path) -> int:

@@ -106,23 +106,29 @@ def check(run: object, path: Path, program: str) -> None:
             test.setdefault("samples", 0)
 
 
-def tests(run: dict, path: Path, single: type[Strict]) -> None:
+def tests(run: dict, path: Path, single: type[Strict], before: dict[str, object]) -> None:
     """BenchError if a test of a run that was checked is none of a study's, as these are after
-    expansion; fields that came later have their defaults afterwards."""
-    optional = {k: f.default for k, f in single.model_fields.items() if not f.is_required()}
+    expansion. Fields that came later have afterwards what they had `before` there were any, or
+    their defaults."""
     for execution in run["executions"]:
         for number, test in execution["tests"].items():
+            at = f"{execution['sequence']}/{execution['execution']} test {number}"
+            given = {k: v for k, v in (before | test).items() if k in single.model_fields}
             try:
-                single.model_validate({k: v for k, v in test.items() if k in single.model_fields})
+                made = single.model_validate(given)
             except ValidationError as e:
-                at = f"{execution['sequence']}/{execution['execution']} test {number}"
                 raise _refused(f"{at}, {_first(e)}", path) from None
-            test.update(optional | test)
+            # Some a study makes of others.
+            if strange := [k for k, v in given.items() if getattr(made, k) != v]:
+                raise _refused(f"{at}, {strange[0]}: it is not as its other fields have it", path)
+            test.update(made.model_dump() | test)
 
 
 def _first(error: ValidationError) -> str:
     first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'all of it'}: {first['msg']}"
+    of = getattr(first.get("ctx", {}).get("error"), "args", ())  # what, and what to do
+    what = of[0] if len(of) == 2 else first["msg"]
+    return f"{'.'.join(map(str, first['loc'])) or 'all of it'}: {what}"
 
 
 def _refused(why: str, path: Path) -> BenchError:

@@ -101,7 +101,8 @@ class Store:
                     "STL-OUT-005", f"this is a run of the study '{of}'", str(directory),
                     f"starling-bench {of} can read it", USAGE,
                 )  # fmt: skip
-            recorded.tests(run, directory / "run.json", study.spec.single)
+            if study.spec:
+                recorded.tests(run, directory / "run.json", study.spec.single, study.before)
             table = directory / study.table
             lost = not table.exists()
             rows = mastered.rows(directory, study, run) if lost else results.read(table, study, run)

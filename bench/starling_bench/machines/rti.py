@@ -372,10 +372,14 @@ class Starling(Adapter):
 
     def unlike_best_effort(self, rti: Rti, one_host: bool) -> str:
         env = os.environ | rti.env
-        by, unix = "STARLING_TRANSPORT_BEST_EFFORT", "STARLING_NET_UNIX"
-        of_links = env.get(by, "auto") == "auto" and env.get(unix) != "false" and one_host
-        by_stream = env.get(by) == "stream"
-        return 'set best_effort_by = "udp"' if of_links or by_stream else ""
+        by = env.get("STARLING_TRANSPORT_BEST_EFFORT", "auto")
+        if not one_host or rti.local_settings or "STARLING_CONNECT_ADDRESS" in env:
+            return 'set best_effort_by = "udp"' if by == "stream" else ""
+        # Neither shared memory nor a Unix-domain link has datagrams beside it.
+        memory, path = (env.get(f"STARLING_TRANSPORT_{of}") for of in ("SHARED_MEMORY", "PATH"))
+        beside = env.get("STARLING_NET_UNIX") == "false" or (memory, path) == ("off", "direct")
+        asked = by in ("datagrams", "multicast")
+        return "" if beside and asked else 'set link = "tcp" and best_effort_by = "udp"'
 
     def has_room(self, rti: Rti, run: Run) -> None:
         env = os.environ | rti.env

@@ -123,14 +123,16 @@ def by_rti(
 
 
 def with_setup(
-    variables: Variables, summaries: list[dict], head: list[str], rows: list[list[str]]
-) -> str:
-    """A table with what differs between tests in front; what all share stands above it."""
+    variables: Variables, summaries: list[dict], head: list[str], rows: list[list[str]],
+    alone: bool = True,
+) -> str:  # fmt: skip
+    """A table with what differs between tests in front; what all share stands above it, if not
+    another table of them does."""
     shared, setups = variables.setups(summaries)
     titles = list(setups[0])
     lines = [[*map(escape, s.values()), *row] for s, row in zip(setups, rows, strict=True)]
     made = table([*titles, *head], lines, left=frozenset(range(len(titles))), kind="tests")
-    return above(shared) + made
+    return above(shared) * alone + made
 
 
 def above(shared: dict[str, str]) -> str:

@@ -1,5 +1,5 @@
-"""A line for each test of a study of one-way flows: what all of its flows come to, the worst of
-them where there are several.
+"""A line for each test of a study whose one-way flows have a budget: what all of them come to, the
+worst where there are several.
 """
 
 from collections.abc import Callable
@@ -10,12 +10,13 @@ from ..variables import PAIR, Variables
 from . import parts
 from .cells import lost, ms
 
-_HEAD = ["flows", "in budget, worst", "planned", "sent", "lost", "elements missed", "p99, worst",
-         "max, worst", "LRC, least"]  # fmt: skip
+_HEAD = ["flows", "in budget, worst", "deliveries planned", "sent", "lost", "elements missed",
+         "p99, worst", "max, worst", "LRC"]  # fmt: skip
 
 
-def table(variables: Variables, summaries: list[dict], grey: Callable[[dict], bool]) -> str:
-    """Of tests whose flows have a budget; of one with flows that are `grey` figures are, too."""
+def tables(variables: Variables, summaries: list[dict], flows: str, grey: Callable) -> str:
+    """Of tests whose flows have a budget; of one with flows that are `grey` figures are, too.
+    `flows` is the table of these, which stands behind it."""
     shared, setups = variables.setups(summaries)
     tests: dict[tuple, list[int]] = {}
     for n, s in enumerate(summaries):
@@ -28,17 +29,22 @@ def table(variables: Variables, summaries: list[dict], grey: Callable[[dict], bo
         cells = [*map(parts.escape, setup), *_figures(of)]
         lines.append([parts.GREY.format(c) for c in cells] if any(map(grey, of)) else cells)
     left = frozenset(range(len(titles)))
-    return parts.above(shared) + parts.table([*titles, *_HEAD], lines, left=left, kind="tests")
+    whole = parts.table([*titles, *_HEAD], lines, left=left, kind="tests")
+    each = parts.short(whole, len(lines), "tests") + parts.short(flows, len(summaries), "flows")
+    return parts.above(shared) + each
 
 
 def _figures(of: list[dict]) -> list[str]:
     counts = {key: sum(s[key] for s in of) for key in ("planned", "sent", "lost")}
-    shares = [s["in_budget"] for s in of if s["in_budget"] is not None]
-    worst = {key: _of_all(max, of, key) for key in ("p99_ms", "max_ms")}
-    return [f"{len(of)}", f"<b>{percent(min(shares))}</b>" if shares else "-",
-            f"{counts['planned']:,}", f"{counts['sent']:,}", lost(counts),
-            f"{samples.elements_missed(of):,}", *worst.values(),
-            _of_all(min, of, "lrc_ms")]  # fmt: skip
+    # Where clocks are not known there are no times, and nobody can say that these are better.
+    told = [s for s in of if s["in_budget"] is not None]
+    flows = f"{len(of)}" + f", {len(of) - len(told)} not told" * (len(told) < len(of))
+    worst = f"<b>{percent(min(s['in_budget'] for s in told))}</b>" if told else "-"
+    least, most = (_of_all(chosen, of, "lrc_ms") for chosen in (min, max))
+    lrc = least if least == most else f"{least} to {most}"
+    return [flows, worst, f"{counts['planned']:,}", f"{counts['sent']:,}", lost(counts),
+            f"{samples.elements_missed(of):,}", _of_all(max, of, "p99_ms"),
+            _of_all(max, of, "max_ms"), lrc]  # fmt: skip
 
 
 def _of_all(chosen: Callable, of: list[dict], key: str) -> str:

@@ -86,14 +86,16 @@ class Fit:
         said = f"{name} more costs" if one.known else f"no cost of {name} more is found:"
         return [f"{said} {one.text(' %')} {of}", *one.doubt(name, most)]
 
-    def words(self, names: Sequence[str], unit: str) -> list[str]:
-        """What a step of each variable costs, or that no cost is found."""
-        return [
-            f"each {name} more costs {one.text(unit)}"
-            if one.known
-            else f"no cost of a further {name} is found: {one.text(unit)}"
-            for name, one in zip(names, self.slopes, strict=True)
-        ]
+    def words(self, names: Sequence[str], unit: str, most: float = 1) -> list[str]:
+        """What a step of each variable costs, or that no cost is found; if its interval is wider
+        than so much of it."""
+        said = []
+        for name, one in zip(names, self.slopes, strict=True):
+            more = (
+                f"each {name} more costs" if one.known else f"no cost of a further {name} is found:"
+            )
+            said += [f"{more} {one.text(unit)}", *one.doubt(f"a further {name}", most)]
+        return said
 
 
 def _shared(samples: list[list[float | None]]) -> list[list[float]]:

@@ -101,8 +101,8 @@ def pack(directory: Path, test: int, name: str) -> None:
 
 
 def logged(directory: Path, name: str) -> list[str]:
-    """What a session by hand has logged: of each sender how many messages, and how many that its
-    counts pass over, such as those that came while logging was off."""
+    """What is logged by hand, by sender: how many messages, and where their counts do not go on by
+    one, as where logging was off, a message was lost, or its sender began anew."""
     raw = file(directory, "samples", 0, name, "raw")
     try:
         found = np.fromfile(raw, dtype=RAW)
@@ -110,14 +110,13 @@ def logged(directory: Path, name: str) -> list[str]:
         raise cannot("read what was logged", e, raw) from None
     said = []
     for sender in np.unique(found["sender"]):
-        counts = found["count"][found["sender"] == sender].astype(np.int64)
-        # Who has resigned counts from the beginning again; best effort comes a little out of order.
-        runs = np.split(counts, np.nonzero(np.diff(counts) < -counts[:-1] / 2)[0] + 1)
-        missing = sum(int(run.max() - run.min()) + 1 - len(np.unique(run)) for run in runs)
-        begun = f" since it began {len(runs)} times" if len(runs) > 1 else ""
-        of = f"federate {sender}: {len(counts):,} messages{begun}"
-        said.append(f"{of}, {missing:,} missing among them")
-    return said
+        steps = np.diff(found["count"][found["sender"] == sender].astype(np.int64))
+        over, back = steps[steps > 1] - 1, np.count_nonzero(steps < 1)
+        of = f"federate {sender}: {len(steps) + 1:,} messages"
+        said.append(
+            f"{of}, {over.sum():,} passed over in {len(over):,} places, {back:,} times back"
+        )
+    return said or ["nothing"]
 
 
 def _schema():

@@ -23,12 +23,12 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which layout, in sentences; "" where nothing is known, and SEVERAL are one, too. `against`:
-    which are known to be worse."""
+    """Which layout, in sentences; "" where nothing is known, and SEVERAL are one, too. `worse`:
+    which of the others are known to be slower than it, or over a tenth longer."""
 
     said: list[str]
     layout: str = ""
-    against: frozenset[str] = frozenset()
+    worse: frozenset[str] = frozenset()
 
 
 SEVERAL = "several attributes"
@@ -41,13 +41,12 @@ def recommend(found: dict[str, Evidence | None], several: tuple[float, Ease]) ->
     known in all its modes. `several` are bytes and ease of several attributes."""
     unknown = ", ".join(layout for layout, e in found.items() if e is None)
     why = "not judged, as not each mode of it and of several attributes was left alone by others"
-    said, left, slow = [f"{unknown}: {why}"] if unknown else [], {}, []
+    said, left = [f"{unknown}: {why}"] if unknown else [], {}
     known = {layout: e for layout, e in found.items() if e is not None}
     for layout, e in known.items():
         if e.saves.known and e.saves.value > 0:
             left[layout] = e
         elif e.saves.known:
-            slow.append(layout)
             said.append(f"several attributes are faster than {layout}: {e.saves.text(' %')}")
         else:
             text = e.saves.text(" %")
@@ -57,8 +56,8 @@ def recommend(found: dict[str, Evidence | None], several: tuple[float, Ease]) ->
     if not left:
         said.append("Recommendation: several attributes. No single one is known to be faster, and "
                     "each can be updated, owned and subscribed to alone")  # fmt: skip
-        return Choice(said, SEVERAL, frozenset(slow))
-    every = {*left}
+        slower = {layout for layout, e in known.items() if e.saves.known}
+        return Choice(said, SEVERAL, frozenset(slower))
     best = max(left, key=lambda name: left[name].saves.value)
     for name in [n for n, e in left.items() if e.saves.high < left[best].saves.low]:
         said.append(f"{name} is slower than {best}: it saves {left.pop(name).saves.text(' %')}")
@@ -80,31 +79,26 @@ def recommend(found: dict[str, Evidence | None], several: tuple[float, Ease]) ->
         f"{e.ease.lines} lines, that of several attributes {several[1].branches} in "
         f"{several[1].lines}"
     )
-    return Choice(said, chosen, frozenset({SEVERAL, *slow, *(every - {*left})}))
+    worse = {name for name, other in known.items() if other.saves.high < e.saves.low}
+    worse |= {name for name, other in known.items() if other.bytes > BYTES_ALIKE * e.bytes}
+    return Choice(said, chosen, frozenset({SEVERAL, *worse} - {chosen}))
 
 
 def overall(ways: list[tuple[str, Choice]]) -> list[str]:
-    """Of several ways, each with the unit that it was judged by: which layout for how many, and
-    which for all; of those that in no way are known to be worse that of most ways."""
-    judged = [(unit, choice) for unit, choice in ways if choice.layout]
-    if len(judged) < 2:
-        return []
-    counts = Counter(choice.layout for _, choice in judged)
+    """Of several ways that were judged by the same figure, for each such figure: which layout how
+    many of them recommend, and in how many it is known to be worse than the one that is taken
+    there. The first is that for all; of several with as many it is open."""
     said = []
-    for unit in dict.fromkeys(unit for unit, _ in judged):
-        of = Counter(choice.layout for by, choice in judged if by == unit)
-        each = ", ".join(f"{layout} for {n}" for layout, n in of.most_common())
-        said.append(f"of {_ways(of.total())} judged by {unit} {each}")
-    against = frozenset[str]().union(*(choice.against for _, choice in judged))
-    left = [layout for layout, _ in counts.most_common() if layout not in against]
-    for_all = (
-        f"{left[0]}: in none it is known to be worse than another, and {_ways(counts[left[0]])} "
-        f"recommend{'s' * (counts[left[0]] == 1)} it"
-        if left
-        else "none: each is worse than another in some way; take that of the way that you use"
-    )
-    return [f"Recommended: {'; '.join(said)}", f"Recommendation over all ways: {for_all}"]
-
-
-def _ways(count: int) -> str:
-    return f"{count:,} way{'s' * (count != 1)}"
+    for figure in dict.fromkeys(figure for figure, _ in ways):
+        of = [choice for by, choice in ways if by == figure and choice.layout]
+        if len(of) < 2:
+            continue
+        counts = Counter(choice.layout for choice in of).most_common()
+        first = [layout for layout, count in counts if count == counts[0][1]]
+        each = ", ".join(
+            f"{layout} in {count:,} (known to be worse in {sum(layout in c.worse for c in of):,})"
+            for layout, count in counts
+        )
+        said.append(f"Recommendation over {len(of):,} ways, by {figure}: {' or '.join(first)}. "
+                    f"Recommended are {each}")  # fmt: skip
+    return said

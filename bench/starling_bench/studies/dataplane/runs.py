@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ...conducting.systems import TIMEOUT_S, Bench, System, cpu_s, system
+from ...errors import write_file
 from ...machines import idle
 from ...machines.group import Group
 from ...machines.hosts import Running
@@ -40,7 +41,7 @@ class Scaled(Bench):
         """The FOM with so many further classes; written once."""
         path = self.logs / f"classes-{classes}.xml"
         if not path.exists():
-            path.write_text(model.fom(classes), encoding="utf-8")
+            write_file(path, model.fom(classes))
         return path
 
 

@@ -89,10 +89,9 @@ def sentences(summaries: list[dict]) -> list[str]:
             continue
         unit, said = f" {measured(group)}", []
         if found := costs(group):
-            said += found[1].words(("attribute", "byte"), unit)
-            own = found[1].slopes[0].doubt("an attribute", WIDTH_MAX)
-            share = found[1].share(TWELVE, ATTRIBUTE, _OF_ONE, WIDTH_MAX)
-            said += own if series(group, "own") else share
+            said += found[1].words(("attribute", "byte"), unit, WIDTH_MAX)
+            if not series(group, "own"):
+                said += found[1].share(TWELVE, ATTRIBUTE, _OF_ONE, WIDTH_MAX)
         layouts, several = evidence(group, seen_alike(summaries, group))
         choices.append(("times" if unit == " us" else "instructions", recommend(layouts, several)))
         said += choices[-1][1].said

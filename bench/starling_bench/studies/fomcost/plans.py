@@ -4,6 +4,7 @@ import functools
 import json
 from pathlib import Path
 
+from ...errors import write_file
 from ...tsf import tables
 from ...tsf.planned import beside, possible
 from ...values.own_class import instead, updates
@@ -42,5 +43,5 @@ def write(
     tables.with_rtis(plan, rtis, _USUAL)
     tables.write(directory / "fomcost.tsf.toml", plan)
     if own:
-        (directory / "values.json").write_text(json.dumps(own), encoding="utf-8")
+        write_file(directory / "values.json", json.dumps(own))
     return directory / "fomcost.tsf.toml", left_out

@@ -27,7 +27,7 @@ class Range(Study):
     connections = {True: "threaded"}  # noqa: RUF012
     columns, variables = rows.COLUMNS, rows.VARIABLES
     questions = (differences.RTIS,)
-    one_sample = True
+    one_sample, before = True, {"drift_ppm": 0}
 
     complete = staticmethod(fields.complete)
     faults = staticmethod(fields.faults)

@@ -12,7 +12,6 @@ from ...machines import rti
 from ...reports import courses, named, parts, report, timers, transports, whole_tests
 from ...reports.cells import lost, ms
 from ...reports.drawing import Page, plots
-from ...reports.parts import short
 from ...statistics import rates
 from ...statistics.differences import on
 from ...statistics.stats import percent
@@ -123,8 +122,8 @@ def _table(summaries: list[dict]) -> str:
         cells = [f"{s['budget_ms']:g}", share, f"{s['sent']:,}", lost(s), f"{s['doubled']:,}",
                  *times, bound]  # fmt: skip
         lines.append([parts.GREY.format(c) for c in cells] if _grey(s) else cells)
-    flows = parts.with_setup(rows.VARIABLES, summaries, head, lines)
-    return whole_tests.table(rows.VARIABLES, summaries, _grey) + short(flows, len(lines), "flows")
+    flows = parts.with_setup(rows.VARIABLES, summaries, head, lines, alone=False)
+    return whole_tests.tables(rows.VARIABLES, summaries, flows, _grey)
 
 
 def _course(page: Page, store: Store, group: list[dict]) -> str:
