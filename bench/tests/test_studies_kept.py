@@ -195,6 +195,11 @@ def test_each_setting_of_the_range_was_switched_several_times(name):
     every = {one["name"] for one in table["compare"]} - {place}
     assert set(compared) == (every if name == "range/settings" else {place})
     assert all(found.equivalent for found in compared.get("the same again", ()))
+    # Moving rtiexec changes no delivery time by more than the margin.
+    moved = compared.get(place, ())
+    assert not any(found.different for found in moved)
+    assert sum(found.equivalent for found in moved) >= 0.9 * len(moved)
+    assert (name == "range/hosts") == bool(moved)
 
 
 def test_federates_of_the_range_become_more():
