@@ -379,7 +379,7 @@ campaign-ec1-middleware-ten: EC1 = --topology 1-N,N-1,N-N --adapters sockets,sta
 campaign-ec1 $(EC1S): setup-bench venv ec1
 	$(VENV)/bin/starling-bench ec1 $(if $(RESUME),resume $(RESUME),phase2 $(EC1) $(EC1_PROGRAMS) \
 	    $(if $(ONLY),--only $(ONLY)) --seconds-per-configuration $(EC1_SECONDS))
-campaign-ec1-phase1: EC1 = --count 4 --adapters sockets,starling,dds,dis --between tcp,dis,dds,starling
+campaign-ec1-phase1: EC1 = --count 4 --adapters sockets,starling,dds,dis --between tcp,multicast,dis,dds,starling
 campaign-ec1-phase1-sites: EC1 = --count 20 --sites lan --adapters sockets,starling,dds,dis
 $(EC1_FIRST): setup-bench venv ec1
 	$(VENV)/bin/starling-bench ec1 phase1 $(EC1) $(EC1_PROGRAMS)

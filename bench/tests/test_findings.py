@@ -121,6 +121,7 @@ def made(
                  "beyond": False, "disturbed": False, "busy": False, "over": False,
                  "missed": limited, "alone": False, "lag_s": 0.0,
                  "of_theory": meets, "reliability": 1.0, "lost": lost, "sure_p50_ms": p50,
+                 "sent": round(c.entities * c.rate),
                  "p50_ms": p50, "bound_ms": 0, "sd_ms": 0.1, "mbps": theory * meets,
                  "host_theory": theory, "host_mbps": theory, "host_least_mbps": theory * meets,
                  "sender_cpu": c.entities * c.rate / 12_000 * (1 if topology == "1-1" else 3)}
@@ -149,6 +150,7 @@ def test_the_sources_statements_hold_where_the_data_say_so_and_not_where_not():
 
 NINE = "9000-byte {} payloads of ten entities meet theory"
 HOSTS = "throughput of each receiving host meets theory"
+RELIABILITY = "reliability is at least 99.9 % of 1,000 updates or more"
 AS_THERE = "median latency at 9000 bytes is at most 1.5 ms, as there"
 
 
@@ -209,11 +211,22 @@ def test_what_is_overwritten_or_looked_at_late_as_asked_is_no_carriers_fault():
                 for p in made()]  # fmt: skip
         found = {f.statement: f for where, f in stated(late) if where == "1-1, starling, local"}
         of = [AS_THERE, "latency grows with payload"]
-        of += ["throughput meets theory", "reliability is at least 99.9 %"] * (key == "conflate")
+        of += ["throughput meets theory", RELIABILITY] * (key == "conflate")
         for statement in of:
             assert found[statement].answer.startswith("can't be said"), statement
             assert "120 of 120 overwrite or look late, as asked" in found[statement].numbers
     assert found["throughput meets theory"].answer == "no"  # who looks late has all
+
+
+def test_few_updates_say_nothing_of_99_9_percent():
+    """All of 10 that came are not 99.9 %; one of 10 that was lost is too many."""
+    few = [p | {"sent": 10} for p in made()]
+    (found,) = {f for where, f in stated(few)
+                if (where, f.statement) == ("1-1, starling, local", RELIABILITY)}  # fmt: skip
+    assert found.count == 0 and found.answer.startswith("can't be said")
+    few[3] |= {"lost": 1, "reliability": 0.9}
+    answers = {f.answer for where, f in stated(few) if f.statement == RELIABILITY}
+    assert "no" in answers
 
 
 def test_a_cpu_that_others_fill_is_no_middlewares():

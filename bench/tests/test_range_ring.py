@@ -443,7 +443,9 @@ def test_events_are_obeyed_where_everything_has_one_cpu(meet):
     late_s = (live.lines[-1]["deadlines_missed"] - missed) / 500
     late_s += sum(map(waited_s, (me, reader))) - waited
     code, err = live.rest()
-    assert code == 0 and "SCHED_FIFO" in err, err
+    allowed = "SCHED_FIFO 80" in err
+    assert code == 0 and (allowed or "SCHED_FIFO is not allowed" in err), err
+    assert allowed or os.environ.get("REQUIRE_ALL") != "1", err
     (end,) = [line for line in live.lines if line["event"] == "ended"]
     assert 0 < end["started_ns"] / 1e9 - began_s <= 0.2 + took_s
     assert 0 < end["ended_ns"] / 1e9 - resigned_s <= 0.2 + late_s

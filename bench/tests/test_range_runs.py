@@ -610,6 +610,29 @@ def test_two_hosts_whose_links_delay(run, adapter):
 
 @pytest.mark.long
 @network_needed
+@pytest.mark.parametrize("transport", ["reliable", "best_effort"])
+def test_what_a_link_loses_behind_a_router_is_lost_to_best_effort_alone(run, transport):
+    hosts = "".join(
+        f'[[host]]\nname = "{name}"\nrouted = true\ndelay_ms = 2.0\nloss = {loss}\n'
+        for name, loss in (("a", 0.0), ("b", 0.2))
+    )
+    test = TEST.format(seconds=3) + f'\ntransport = "{transport}"\n'
+    tsf = text(test, adapter="starling")
+    for name, host in (("f1", "a"), ("f2", "b")):
+        tsf = tsf.replace(f'name = "{name}"\n', f'name = "{name}"\nhost = "{host}"\n', 1)
+    code, _, err = run.start(hosts + tsf).end()
+    assert code == 0, err
+    rows = list(run.rows())
+    assert len(rows) == 2 and all(
+        int(r["sent"]) == int(r["received"]) + int(r["lost"]) for r in rows
+    )
+    # By the router a way takes each link once: to b and from it.
+    assert any(int(r["lost"]) for r in rows) == (transport == "best_effort")
+    assert all(float(r["min_ms"]) >= 2 for r in rows)
+
+
+@pytest.mark.long
+@network_needed
 def test_clocks_of_hosts_whose_links_are_unlike_are_compared_within_the_bound(run):
     """5 ms there and 15 back: the estimate is off by half of the difference, and says so."""
     wrong = drawn(3) | {"DELAY_NS": 0}  # the links have some
