@@ -59,6 +59,9 @@ def wire(test) -> capture.Wire:
                         0, 0, 71, 64 * size, size, "", 8.0, 0, size, size, 1, 0)  # fmt: skip
 
 
+pytestmark = pytest.mark.long  # it makes some 2,000 tests up
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, list[dict]]:
     draw = np.random.default_rng(5)
