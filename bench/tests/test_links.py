@@ -132,7 +132,7 @@ def test_where_the_kernel_has_netem_it_is_used(tmp_path, monkeypatch):
     a, b, c = (places[name].space.name for name in "abc")
     asked = said.read_text().splitlines()
     of_hosts = [line for line in asked if " dev lo " not in line and "-switch " not in line]
-    bucket = "tbf rate 10mbit burst 64kb latency 400ms"
+    bucket = "tbf rate 10mbit burst 2271 latency 400ms"
     assert of_hosts == [
         f"-n {a} qdisc add dev eth0 root handle 1: "
         "netem limit 65536 delay 20ms 2ms rate 100gbit loss 0.1% seed 7",

@@ -13,6 +13,7 @@ from test_ec1 import wanted
 from starling_bench.errors import BenchError
 from starling_bench.machines import sites, tunnels
 from starling_bench.studies.ec1 import plans
+from starling_bench.studies.ec1.configurations import configuration
 
 pytestmark = [
     NEEDED,
@@ -64,6 +65,21 @@ def test_the_links_limit_is_seen(tmp_path):
     (row,) = rows(out)
     assert float(row["theory_mbps"]) == 864
     assert 0 < float(row["mbps"]) <= 102 and row["lost"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("kind", "least"), [("lan", 0.53), ("wan", 18 + 5.3)], ids=["veth", "emulated"]
+)
+def test_the_bits_of_an_update_take_their_time(tmp_path, kind, least):
+    """9000 bytes at 10 Hz: all but the frame and a half that a link may have saved up."""
+    number = next(n for n in range(120) if (c := configuration(n)).payload == 9000
+                  and (c.entities, c.rate, c.transport) == (1, 10, "reliable"))  # fmt: skip
+    out = tmp_path / "out"
+    ec1("phase2", out, "--only", str(number), "--adapters", "sockets", "--sites", kind,
+        "--topology", "1-1", "--seconds-per-configuration", "1")  # fmt: skip
+    (row,) = rows(out)
+    assert int(row["received"]) == int(row["sent"]) > 5
+    assert least <= float(row["min_ms"]) <= least + 2
 
 
 @pytest.mark.parametrize(

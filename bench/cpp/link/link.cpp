@@ -38,9 +38,7 @@ using Mac = std::array<unsigned char, 6>;
 // A host's frames that wait; what comes beyond is dropped, as by a full queue.
 std::size_t const kWaitingMax = 65536;
 std::size_t const kFrameMax = 65536;
-// What comes to a host is held to its rate as tbf holds what leaves it: so many bytes go at once
-// after a pause, and what would wait longer is dropped.
-std::size_t const kBurst = 65536;
+// What comes to a host is held to its rate, and dropped where it would wait for longer.
 std::chrono::milliseconds const kWaitMax(400);
 // So many frames of a host are taken before the next one's turn.
 int const kTurn = 64;
@@ -199,14 +197,12 @@ private:
     void hold(std::size_t p, Due const& one, Clock::time_point now) {
         Port &port = ports_[p], &from = ports_[one.from];
         if (port.nsPerByte == 0) return give(p, one.frame);
-        auto const at =
-            std::max(port.carried, now - port.takes(kBurst)) + port.takes(one.frame.size());
+        auto const at = std::max(port.carried, now) + port.takes(one.frame.size());
         if (at - now > kWaitMax || from.waiting == kWaitingMax) {
             ++port.dropped;
             return;
         }
         port.carried = at;
-        if (at <= now) return give(p, one.frame);
         ++from.waiting;
         due_.push({at, ++number_, one.from, p, one.frame});
     }

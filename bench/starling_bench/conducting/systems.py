@@ -20,8 +20,6 @@ from ..machines.rti import Rti, Starling
 
 TIMEOUT_S = 90
 SERVER = "server"  # the host of rtiexec
-# Little beside what passes, as what is compressed is little.
-_TBF_BURST = "5kb"
 _NETWORKS = itertools.count(1)
 
 
@@ -132,7 +130,7 @@ async def _hosts(
     made = network.network(hosts, bench.run, launcher, bench.program, log, bench.note)
     places = await stack.enter_async_context(made)
     for place in places.values() if rate else ():
-        await network.hold(place.space.name, rate, _TBF_BURST)
+        await network.hold(place.space.name, rate)
     return places
 
 

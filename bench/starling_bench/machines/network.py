@@ -37,6 +37,7 @@ LOCAL = ("localhost", "127.0.0.1")
 LINK_PROGRAM = "bench-link"
 CAPTURE_PROGRAM = "bench-capture"
 _READY_S = 10.0
+_TIMER_S = 100e-6  # that a link may be idle until the kernel goes on
 _ROUTER = ".router"
 # It tells nobody that the other is beside it: that is not to be used.
 _FORWARDS = (
@@ -317,13 +318,13 @@ async def _build(
             await _tool("ip", "-n", space, *command)
         await _tool("ip", "netns", "exec", space, "sh", "-c", _FORGETS)
         if by == links.NETEM:
-            rate = _bucket(host.rate_mbit) if host.rate_mbit else []
+            rate = _bucket(host.rate_mbit, host.mtu) if host.rate_mbit else []
             await links.shape(space, host.rule, hosts[0].seed + number - 1, rate, _tool)
         if host.rate_mbit:
             if by != links.NETEM:
-                await hold(space, host.rate_mbit)
+                await hold(space, host.rate_mbit, host.mtu)
             if not emulated:  # what comes to it, too; else bench-link does it
-                await hold(switch, host.rate_mbit, device=port)
+                await hold(switch, host.rate_mbit, host.mtu, port)
         if host.capture:
             await _capture(host, launcher, program, log.parent, SPACES / space)
     if routed:
@@ -344,15 +345,17 @@ async def _build(
     }
 
 
-async def hold(space: str, rate_mbit: float, burst: str = "64kb", device: str = "eth0") -> None:
-    """Holds what leaves a host by a device to a rate; so much goes at once after a pause."""
-    await _tool(
-        "tc", "-n", space, "qdisc", "add", "dev", device, "root", *_bucket(rate_mbit, burst)
-    )
+async def hold(space: str, rate_mbit: float, mtu: int | None = None, device: str = "eth0") -> None:
+    """Holds what leaves a host by a device to a rate."""
+    await _tool("tc", "-n", space, "qdisc", "add", "dev", device, "root", *_bucket(rate_mbit, mtu))
 
 
-def _bucket(rate_mbit: float, burst: str = "64kb") -> list[str]:
-    return ["tbf", "rate", f"{rate_mbit:g}mbit", "burst", burst, "latency", "400ms"]
+def _bucket(rate_mbit: float, mtu: int | None) -> list[str]:
+    """What goes at once after a pause, as a link's would not, is as little as lets it be full: a
+    frame and a half, or what the rate makes of the kernel's timers. What would wait for longer than
+    400 ms is dropped."""
+    burst = max(round(1.5 * ((mtu or 1500) + 14)), round(rate_mbit * 1e6 / 8 * _TIMER_S))
+    return ["tbf", "rate", f"{rate_mbit:g}mbit", "burst", str(burst), "latency", "400ms"]
 
 
 def _address(number: int) -> str:
