@@ -79,7 +79,7 @@ def test_the_bits_of_an_update_take_their_time(tmp_path, kind, least):
         "--topology", "1-1", "--seconds-per-configuration", "1")  # fmt: skip
     (row,) = rows(out)
     assert int(row["received"]) == int(row["sent"]) > 5
-    assert least <= float(row["min_ms"]) <= least + 2
+    assert least <= float(row["min_ms"]) <= least + 7  # jitter, and in order
 
 
 @pytest.mark.parametrize(
