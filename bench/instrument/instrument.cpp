@@ -66,6 +66,7 @@ void Instrument::declare(std::string const &record, std::size_t bytes, bool reli
     }
     others_ = gone_ = 0;
     head_ = RecordHead{0, 0, options_.station & 0xff, numberOf(record)};
+    updates_ = 0;
     out_.assign(bytes - 8, 0x5a);
     TopicId const topic = records_[reliable];
     endpoint_->publish(topic, 1);
@@ -89,7 +90,7 @@ void Instrument::prime() {
 }
 
 std::uint64_t Instrument::update() {
-    ++head_.count;
+    updates_ = ++head_.count;
     return send();
 }
 
@@ -132,6 +133,11 @@ void Instrument::arrived(Arrival const &arrival) {
         return;
     }
     if (head.station == head_.station && problem_.empty()) {
+        // Who has sent more was here first, and goes on; it is the other one that ends.
+        if (head.count < updates_) {
+            ++foreign_;
+            return;
+        }
         problem_ = "another instrument has the station's number " +
                    std::to_string(options_.station) + ", too";
         return;

@@ -4,6 +4,7 @@
 // system call of its own but for the clock.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -112,6 +113,7 @@ private:
     TopicId words_ = 0, records_[2] = {0, 0};
     std::size_t item_ = 0, others_ = 0, gone_ = 0;
     RecordHead head_{};
+    std::atomic<std::uint32_t> updates_{0};  // of head_, for the thread that brings records
     std::uint64_t foreign_ = 0;
     bool filled_ = false;
     std::vector<unsigned char> out_;  // behind the time sent: the rest of the head, and the record

@@ -4,7 +4,9 @@ import asyncio
 import contextlib
 import json
 import os
+import pty
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -297,6 +299,50 @@ def test_without_a_window_there_are_lines(meet, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 2 and "STL-OUT-002: there is the log of an earlier" in done.stderr
     ended(other)
+
+
+@pytest.mark.parametrize("how", ["group", "ctrl+c", "gone"])
+def test_it_ends_as_a_terminal_ends_its_programs(how, meet, tmp_path):
+    """Ctrl-C without a window reaches all of them, whose interface still resigns; within one it is
+    a key; and a terminal that is gone takes the window with it."""
+    at = meet[meet.index("--local-settings") + 1]
+    command = [sys.executable, "-m", "starling_bench", "range", "live", "--adapter", "tcp",
+               "--connect", at, "--federation", "x", "--rangefed", RANGEFED, "--normal",
+               "--out", str(tmp_path / "log")]  # fmt: skip
+    log = tmp_path / "log" / "samples_test0_federate.raw"
+    leads = {"start_new_session": True}
+    if how == "group":
+        shown = subprocess.Popen([*command, "--headless"], stdout=subprocess.PIPE, text=True,
+                                 **leads)  # fmt: skip
+        assert '"event"' in shown.stdout.readline()
+    else:
+        here, there = pty.openpty()
+        shown = subprocess.Popen(command, stdin=there, stdout=there, stderr=there,
+                                 env=os.environ | {"TERM": "xterm"}, **leads)  # fmt: skip
+        os.close(there)
+        drawn = b""
+        while b"resign and end" not in drawn:
+            drawn += os.read(here, 1 << 16)
+        os.write(here, b"s")
+        deadline = time.monotonic() + LIMIT_S
+        while not log.exists():
+            assert time.monotonic() < deadline
+            select.select([here], [], [], 0.1)[0] and os.read(here, 1 << 16)
+    if how == "group":
+        os.killpg(shown.pid, signal.SIGINT)
+    elif how == "ctrl+c":
+        os.write(here, b"\x03")
+        while shown.poll() is None:
+            if select.select([here], [], [], 0.1)[0]:
+                with contextlib.suppress(OSError):
+                    os.read(here, 1 << 16)
+    else:
+        os.close(here)
+    assert shown.wait(LIMIT_S) == (1 if how == "gone" else 0)
+    deadline = time.monotonic() + LIMIT_S
+    while [p for p in Path("/proc").glob("[0-9]*/cmdline") if str(tmp_path) in words_of(p)]:
+        assert time.monotonic() < deadline, "its interface is still there"
+        time.sleep(0.05)
 
 
 def test_what_a_log_by_hand_passes_over_is_counted(tmp_path):

@@ -506,6 +506,21 @@ def test_a_number_that_another_has_is_told(meet):
     ended(one)
 
 
+def test_a_newcomer_with_a_number_that_is_taken_ends_and_nobody_else(meet):
+    """Also one that sends before it hears whom the number belongs to."""
+    one = measuring(started(meet, 1))
+    one.until(lambda line: line["event"] == "element" and line["number"] >= 30)
+    for _ in range(3):
+        other = Live(*meet, "--name", "other", "--station", "1", "--hz", "400")
+        with contextlib.suppress(OSError):
+            other.say("start")
+        code, err = other.rest()
+        assert code == 1 and "another instrument has the station's number 1" in err
+    number = one.lines[-1].get("number", 0)
+    one.until(lambda line: line["event"] == "element" and line["number"] > number + 30)
+    ended(one)
+
+
 def test_a_process_that_is_no_interface_is_told():
     done = subprocess.run(
         [RANGEFED, "--attach", str(os.getpid())], capture_output=True, text=True, timeout=LIMIT_S

@@ -11,8 +11,10 @@ import contextlib
 import json
 import os
 import secrets
+import select
 import signal
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable
 from importlib import resources
@@ -50,6 +52,7 @@ class Reader:
         self._process = await asyncio.create_subprocess_exec(
             *self._command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE, limit=_LINE_MAX, env=self._env,
+            start_new_session=True,  # a signal to all of a terminal would end it before it resigns
         )  # fmt: skip
         # Who is told to end leaves in good order.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -100,6 +103,17 @@ class Reader:
             self._process.terminate()
         self.ending = True
         self.say("resign")
+
+    def leave_with(self, terminal: int) -> None:
+        """Waits until a terminal is gone, and ends the program and this process: whatever draws
+        would wait for ever to write there."""
+        gone = select.poll()
+        gone.register(terminal, 0)  # that it hangs up is always told
+        gone.poll()
+        if self._process:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._process.pid, signal.SIGTERM)
+        os._exit(1)
 
     def say(self, word: str) -> None:
         """A word to the program; dropped when it has ended."""
@@ -191,6 +205,7 @@ def terminal(reader: Reader, budget_ms: float) -> int:
         do = "give --headless for lines, or --show web"
         raise BenchError("STL-LIV-002", "there is no terminal to show it on", "", do, USAGE)
     app = made(reader, budget_ms)
+    threading.Thread(target=reader.leave_with, args=(sys.stdin.fileno(),), daemon=True).start()
     app.run()
     return app.return_code or 0
 
@@ -211,6 +226,7 @@ def made(reader: Reader, budget_ms: float):
             Binding("r", "say('resign')", "resign and end"),
             Binding("l", "log", "log on, off"),
             Binding("q", "leave", "quit"),
+            Binding("ctrl+c", "leave", show=False, priority=True),
         ]
 
         def compose(self) -> ComposeResult:
