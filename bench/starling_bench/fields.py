@@ -5,8 +5,12 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-# Also of a folder or a file: dots alone name another one.
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]*[A-Za-z0-9_-][A-Za-z0-9_.-]*$")]
+# Also of a folder or a file: dots alone name another one, and names of what is within have room.
+_LETTERS_MAX = 63
+Name = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z0-9_.-]*[A-Za-z0-9_-][A-Za-z0-9_.-]*$", max_length=_LETTERS_MAX),
+]
 # Programs take no more of anything.
 MANY = 1 << 40
 # So many times as large is no run.

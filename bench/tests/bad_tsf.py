@@ -170,6 +170,7 @@ BAD = {
         f'receiver = "f{n}"' for n in range(16))),
     "name with a slash": ('name = "e"', 'name = "../e"'),
     "name with a blank": ('name = "s"', 'name = "my run"'),
+    "long name": ('name = "s"', f'name = "{"s" * 64}"'),
     "empty name": ('name = "s"', 'name = ""'),
     "3 million tests": (TEST, f"updates = {list(range(1, 1001))}\nsamples = {list(range(1, 376))}"),
     "a file that is not there": ("[[rti]]\nname = \"one\"",

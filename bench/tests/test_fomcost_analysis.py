@@ -267,7 +267,7 @@ def test_the_fixed_form_loses_where_it_is_slower():
 def test_the_fixed_form_loses_where_its_bytes_are_many():
     found = {"fixed": of(20, 2, 160, EASY), "variant": of(21, 2, 95, HARD)}
     said = recommend(found, SEVERAL).said
-    assert "fixed sends 68 % more bytes than the shortest" in said[0]
+    assert "fixed has 68 % more bytes on the wire than the shortest" in said[0]
     assert "one attribute, variant." in said[-1]
 
 

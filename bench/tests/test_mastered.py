@@ -41,6 +41,25 @@ def figures(rows: list[dict]) -> list[dict]:
 
 
 @pytest.mark.skipif(not BMFED, reason="BMFED is not set")
+def test_a_run_that_was_not_begun_as_its_file_has_it_is_not_resumed(run):
+    """Whatever it says of its file."""
+    run.start(text(QUICK, rti='adapter = "tcp"'))
+    assert run.end()[::2] == (0, "")
+    path = run.directory / "out" / "run.json"
+    words = [sys.executable, "-m", "starling_bench.studies.rtibm", "resume", str(path.parent)]
+    other = json.loads(path.read_text())
+    other["executions"][0]["tests"]["1"]["updates"] += 1
+    lacking = json.loads(path.read_text())
+    lacking["executions"][0]["execution"] = "other"
+    for told in (other, lacking):
+        path.write_text(json.dumps(told))
+        (path.parent / "results.csv").unlink(missing_ok=True)
+        done = subprocess.run(words, text=True, capture_output=True)
+        assert done.returncode == 2 and "STL-OUT-004" in done.stderr, done.stderr
+        assert "was not begun as the test sequence file has it" in done.stderr
+
+
+@pytest.mark.skipif(not BMFED, reason="BMFED is not set")
 def test_a_table_that_was_removed_is_written_anew(run):
     run.start(text(QUICK, rti='adapter = "tcp"'))
     assert run.end()[::2] == (0, "")

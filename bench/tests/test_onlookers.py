@@ -102,6 +102,12 @@ def test_a_full_disk_at_the_output_ends_no_run(monkeypatch, capfd):
     assert "nothing more can be shown: No space left" in capfd.readouterr().err
 
 
+def test_who_was_started_without_an_output_goes_on(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    console.console_for().print("x", highlight=False)
+    console.guarded(lambda: None)()
+
+
 def _ended(work, capfd) -> str:
     with pytest.raises(console.typer.Exit) as ended:
         console.guarded(work)()

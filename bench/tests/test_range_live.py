@@ -345,6 +345,26 @@ def test_it_ends_as_a_terminal_ends_its_programs(how, meet, tmp_path):
         time.sleep(0.05)
 
 
+def test_an_interface_that_is_stopped_can_be_left(meet, tmp_path):
+    """It can't resign: that is said, and it is ended."""
+    at = meet[meet.index("--local-settings") + 1]
+    command = [sys.executable, "-m", "starling_bench", "range", "live", "--headless", "--normal"]
+    command += ["--adapter", "tcp", "--connect", at, "--federation", "x", "--rangefed", RANGEFED,
+                "--out", str(tmp_path / "log")]  # fmt: skip
+    shown = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    state: dict = {}
+    while state.get("state") != 2:
+        line = json.loads(shown.stdout.readline())
+        state = line if line["event"] == "state" else state
+    interface = state["interface"]
+    os.kill(interface, signal.SIGSTOP)
+    shown.terminate()
+    out, _ = shown.communicate(timeout=LIMIT_S)
+    said = f"the interface, process {interface}, is stopped (SIGSTOP) and can't resign"
+    assert shown.returncode == 2 and said in out
+    assert not Path(f"/proc/{interface}").exists()
+
+
 def test_what_a_log_by_hand_passes_over_is_counted(tmp_path):
     """A stretch without logging, one that was lost, two out of order, and a new beginning."""
     counts = [*range(1, 11), *range(21, 30), 31, 33, 32, *range(1, 6)]

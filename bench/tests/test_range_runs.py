@@ -474,7 +474,7 @@ def test_the_report_in_a_browser(run):
         page.look(1280)
         said = page.ask("document.body.innerText")
         for words in ("In budget", "100 Hz baseline", "500 turns a second", "Timing error",
-                      "not measured in this run", "one clock"):  # fmt: skip
+                      "not in this run, or disturbed", "one clock"):  # fmt: skip
             assert words in said, words
         lines = page.ask("document.querySelectorAll('figure svg g[id*=\"line-\"]').length")
         assert lines >= 4

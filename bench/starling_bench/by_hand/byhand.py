@@ -51,7 +51,7 @@ def command(study: Study, app: typer.Typer) -> None:
             bool, typer.Option("--headless", help="Neither: lines, for scripts; starts at once.")
         ] = False,
         budget_ms: Annotated[
-            float | None, typer.Option(help="A line; the period.", callback=finite)
+            float | None, typer.Option(help="A line; the period.", min=1e-6, callback=finite)
         ] = None,
         out: Annotated[
             Path | None, typer.Option(help="Directory of the log; none: no log.")

@@ -18,6 +18,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from importlib import resources
+from pathlib import Path
 
 from ..errors import USAGE, BenchError
 
@@ -81,7 +82,11 @@ class Reader:
             await asyncio.gather(lines, errors, return_exceptions=True)
             self._process._transport.close()  # its pipes may be another's, too
         why = self.notes[-1] if code and self.notes else ""
-        why = f"the reader was ended by signal {-code}" if code < 0 else why
+        if code < 0:
+            why = f"the reader was ended by signal {-code}"
+            if (one := self.state.get("interface")) and Path(f"/proc/{one}").exists():
+                why += f"; its interface goes on: --attach {one} takes part in it again"
+            code = 1
         if self.ended is None:
             self.ended = {"event": "ended", "code": code, "why": why}
             self._tell(self.ended)

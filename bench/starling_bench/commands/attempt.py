@@ -79,6 +79,7 @@ class Attempt:
     scale: float = 1.0
     report: bool = True
     notes: Sequence[str] = ()  # that a reader of its report must know
+    passing: bool = False  # nobody is told where its results are
 
     def run(self) -> int:
         """Returns the exit code."""
@@ -177,8 +178,20 @@ class Attempt:
                     "give another --out",
                     USAGE,
                 )
+            self._check_alike(store)
             undo.pop_all()
         return store
+
+    def _check_alike(self, store: Store) -> None:
+        """BenchError if what was begun is not of this file, whatever the run says of that."""
+        planned = {(s.name, e.name): e for s in self.planned.sequence for e in s.execution}
+        for record in store.run["executions"]:
+            of = planned.get(at := (record["sequence"], record["execution"]))
+            tests = {str(n): t.model_dump() for n, t in enumerate(of.tests(), 1)} if of else {}
+            if any(tests.get(n) != {k: t[k] for k in tests.get(n, t)}
+                   for n, t in record["tests"].items()):  # fmt: skip
+                what = f"{'/'.join(at)} was not begun as the test sequence file has it"
+                raise BenchError("STL-OUT-004", what, str(self.file), "give another --out", USAGE)
 
     def _already(self) -> int | None:
         """The exit code if nothing is left to be done of the run in --out, which is told, and
@@ -237,6 +250,8 @@ class Attempt:
         except asyncio.CancelledError:
             what, again = "interrupted; the results so far are kept", "once this has ended:"
             do = f"{again} {self.study.manager} resume {self.store.directory}"
+            if self.passing:
+                what, do = "interrupted: nothing is kept", "start it again"
             errors.append(BenchError("STL-RUN-004", what, do=do))
         # The first cause is told first; what fails because of it does not hide it.
         for error in errors:

@@ -200,6 +200,7 @@ def commands(study: Study, about: str) -> typer.Typer:
         return OK
 
     @app.command("schema")
+    @guarded
     def schema_() -> None:
         """Prints the JSON schema of test sequence files, for editors."""
         typer.echo(schema(study), nl=False)

@@ -51,7 +51,7 @@ def guarded(work: Callable[P, int | None]) -> Callable[P, None]:
 def _of_output(error: OSError) -> BenchError | None:
     """That there is no room for what a command says; None: it was something else."""
     try:
-        sys.stdout.flush()  # what could not be written waits there
+        (sys.stdout or io.StringIO()).flush()  # what could not be written waits there
     except OSError as again:
         if (again.errno, error.filename) == (error.errno, None):
             what = f"can't say what was asked for: {error.strerror}"
@@ -77,7 +77,7 @@ class _Output:
     room, nor a name that it has no letters for."""
 
     def __init__(self) -> None:
-        self._to = sys.stdout
+        self._to = sys.stdout or io.StringIO()  # of who was started without one
 
     def write(self, text: str) -> int:
         encoding = self._to.encoding or "utf-8"

@@ -102,6 +102,7 @@ def _unlike(study: Study, sequence: Sequence) -> Iterator[tuple[str, str, str]]:
 def status(study: Study, directory: Path) -> int:
     """Says of each execution of a run how much of it is done; the exit code."""
     store = Store.load(directory, study)
+    manager = identity.holder(directory)
     samples = Counter((row["sequence"], row["execution"]) for row in store.rows)
     finished = whole = 0
     for (sequence, execution), tests in planned(study, store.run).items():
@@ -109,10 +110,11 @@ def status(study: Study, directory: Path) -> int:
         done = len(store.done(sequence, execution))
         finished, whole = finished + done, whole + tests
         state = record["state"] if record else "to come"
+        if state == "running" and not manager:
+            state = "begun, and its manager has gone"
         said = f": {record['message']}" if record and record["message"] else ""
         typer.echo(f"{sequence}/{execution}: {state}, {done} of {tests} tests, "
                    f"{samples[sequence, execution]} samples{said}")  # fmt: skip
-    manager = identity.holder(directory)
     going = f"{manager} conducts it" if manager else "no manager conducts it"
     if finished < whole and not manager:
         going += f"; {study.manager} resume {directory} goes on with it"
@@ -163,6 +165,8 @@ def compare(study: Study, one: Path, other: Path, table: bool = False) -> int:
             "STL-CMP-001", "the runs have no test in common", f"{one}, {other}",
             "compare runs of the same test sequence file", USAGE,
         )  # fmt: skip
+    typer.echo("note: a ratio is the first run's by the second's: of times above 1 is slower, of "
+               "rates faster", err=True)  # fmt: skip
     for note in _apart(stores):
         typer.echo(f"note: {note}", err=True)
     for directory, titles in alone(study, runs).items():

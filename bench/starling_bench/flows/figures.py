@@ -97,13 +97,16 @@ def _ms(us: float | None) -> float | None:
 
 
 def _said(lines: Lines, sure: str = "") -> str:
+    several = "Of several flows the mean. " * any(
+        p["flows"] > 1 for of in lines.values() for p in of
+    )
     every = [p for points in lines.values() for p in points]
     kinds = {
         f"Hollow: {ASIDE}": sum(map(_aside, every)),
         "Hollow: clocks leave it open": sum(_open(p, sure) for p in every),
         "Grey: the publisher did not hold its rate": sum(p["unheld"] for p in every),
     }
-    return " ".join(f"{what} ({count} points)." for what, count in kinds.items() if count)
+    return several + " ".join(f"{what} ({n} points)." for what, n in kinds.items() if n)
 
 
 def _aside(p: dict, sure: str = "") -> bool:

@@ -2,9 +2,12 @@
 are entities, rate, payload, transport, seconds, updates, conflate, lag_s, topology.
 """
 
+from pathlib import Path
+
 from rich.console import Console
 
 from ..errors import BenchError
+from ..kept import damage
 from ..kept.store import Store
 from ..reports import terminal
 from ..reports.cells import ms
@@ -121,6 +124,7 @@ def figures(store: Store, found: dict) -> dict:
     setting = store.record(found["sequence"], found["execution"])["tests"][str(found["test"])]
     of, clock = found["publisher"], setting.get("clock", "same")
     updates.pack(path, clock)
+    _check_kept(found, *updates.counted(path, of), clock, path)
     gap_s = 1 / (found["rate"] * found["entities"])
     made = updates.figures(path, of) | {"together": updates.together(path, of, gap_s)}
     if clock == "same":
@@ -128,6 +132,18 @@ def figures(store: Store, found: dict) -> dict:
     # The subscriber itself could tell no latency.
     made |= {"bound_ms": None} | updates.clock(path, of) | updates.moments(path, of)
     return made if made["clock"] in clocks.KNOWN else made | dict.fromkeys(_TIMES)
+
+
+def _check_kept(found: dict, kept: int, least_ms: float, clock: str, path: Path) -> None:
+    """BenchError if what is kept is not what was counted, or can't be."""
+    received = found["received"]
+    if not received - (found["unrecorded"] or 0) <= kept <= received:
+        what = f"'{found['receiver']}' counted {received} updates of '{found['sender']}' in sample "
+        what += f"{found['sample']} of test {found['test']}, and {kept} are in its log"
+        do = "read the federates' logs there"
+        raise BenchError("STL-RUN-009", what, str(path), do)
+    if clock == "same" and least_ms < 0:
+        raise damage.damaged(f"an update came {-least_ms:.3g} ms before it was sent", path)
 
 
 def summarize(of: list[dict]) -> dict:

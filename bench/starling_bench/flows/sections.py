@@ -156,7 +156,7 @@ def wake_ups(found: list[dict]) -> list[str]:
         groups.setdefault((p["profile"], p["carrier"], p["scheduling"]), []).append(p)
     of_all = lambda by, of, key: float(by([p[key] for p in of if p[key] is not None] or [0]))  # noqa: E731
     lines = [
-        (profile, carrier, scheduling, str(len(of)),
+        (profile, carrier, scheduling, f"{len(fit)} of {len(of)}",
          *(f"{of_all(np.mean, of, key):.1f}" for key in ("wake_p50_us", "wake_sd_us")),
          f"{max(p['wake_max_us'] or 0 for p in of):,.0f}",
          *(ms(of_all(np.median, fit, key), max(p["bound_ms"] for p in of)) if fit else "-"
@@ -164,8 +164,8 @@ def wake_ups(found: list[dict]) -> list[str]:
         for (profile, carrier, scheduling), of in sorted(groups.items())
         for fit in [[p for p in of if not (p["limited"] or p["disturbed"])]]
     ]  # fmt: skip
-    head = ("sites", "carrier", "scheduling", "configurations", "wake-up p50 us", "sd us", "max us",
-            "median of latency p50 ms", "of jitter ms")  # fmt: skip
+    head = ("sites", "carrier", "scheduling", "fit configurations", "wake-up p50 us", "sd us",
+            "max us", "median of latency p50 ms", "of jitter ms")  # fmt: skip
     refused = any("not allowed" in p["scheduling"] for p in found)
     notice = ["<p class=\"note\">Real-time scheduling was asked for and is not allowed here: those "
               "configurations ran with normal scheduling.</p>"] if refused else []  # fmt: skip
@@ -174,8 +174,8 @@ def wake_ups(found: list[dict]) -> list[str]:
         "<p>Before each configuration a thread slept 50 times for a millisecond: how late it woke "
         "is what the host adds to whoever sleeps until something is due (grey in figures 4 to 7 "
         "and 9). Who is woken by what comes, or does not sleep, may be earlier. "
-        "Latency and jitter are medians over configurations that the machine does not limit and "
-        "other programs did not disturb. "
+        "Latency and jitter are medians over the fit configurations: those that the machine does "
+        "not limit and other programs did not disturb; wake-ups are of all. "
         "Real-time beside normal scheduling is among the findings where both ran.</p>",
         *notice, text_table(head, lines),
     ]  # fmt: skip

@@ -65,7 +65,7 @@ def writing(path: Path, about: dict[str, str] = MappingProxyType({})):
     columns = schema().with_metadata(dict(about))
     packed = ["sent_ns", "latency_ns", "sequence"]
     with parquet.ParquetWriter(
-        fresh, columns, compression="zstd", use_dictionary=["publisher", "entity"],
+        fresh, columns, use_dictionary=["publisher", "entity"], **damage.CHECKED,
         column_encoding={name: "DELTA_BINARY_PACKED" for name in packed},
     ) as writer:  # fmt: skip
 
@@ -90,7 +90,10 @@ def offsets(path: Path, clock: str) -> Compared:
 def _by_echoes(path: Path) -> Compared:
     pings = path.with_name(path.name.replace("flow_", "pings_", 1)).with_suffix(".raw")
     try:
-        told = pings.read_bytes() if pings.exists() else b""
+        told = b""
+        if pings.exists():
+            with open_file(pings) as file:
+                told = file.read()
     except OSError as e:
         raise cannot("read echoes", e, pings) from None
     every = np.frombuffer(told[: len(told) // _PING * _PING], dtype=samples.PING)
@@ -154,6 +157,9 @@ def pack(path: Path, clock: str = "same") -> None:
     if not raw.exists():
         return
     try:
+        size = raw.stat().st_size
+        if path.exists() and 0 < size < RAW.itemsize:
+            raise damage.damaged("a log without one whole record stands beside a table", raw)
         own = clock != "same"
         said, known = _compared(path, clock, _parts(raw)) if own else ({}, {})
         about = {_CLOCKS: json.dumps(said)} if own else {}
@@ -172,7 +178,7 @@ def pack(path: Path, clock: str = "same") -> None:
 def _parts(raw: Path) -> Iterator[np.ndarray]:
     """What was logged, so much at a time."""
     count = raw.stat().st_size // RAW.itemsize
-    with raw.open("rb") as file:
+    with open_file(raw) as file:
         for begin in range(0, count, CHUNK):
             yield np.fromfile(file, dtype=RAW, count=min(CHUNK, count - begin))
 
@@ -207,6 +213,7 @@ def _reading(path: Path):
     try:
         with damage.reading(path, "updates"):
             open_file(path).close()  # a pipe would be waited for
+            damage.verify(path, path.stat().st_mtime_ns, "updates")
             yield
     except OSError as e:
         raise cannot("read updates", e, path) from None
@@ -221,14 +228,34 @@ def figures(path: Path, publisher: int) -> dict[str, float | None]:
     with _reading(path):
         found = _exactly(path, path.stat().st_mtime_ns)
         if found is not None:
-            return found.get(publisher, dict.fromkeys(SHARES))
+            return {name: found.get(publisher, {}).get(name) for name in SHARES}
         mine = (polars.col("publisher") == publisher) & polars.col("first")
         return percentiles(classes([path], mine))
 
 
+def counted(path: Path, publisher: int) -> tuple[int, float]:
+    """How many updates of a publisher are kept, each once, and the least of their latencies, in ms;
+    0 where there is none."""
+    import polars
+
+    if not path.exists():
+        return 0, 0.0
+    with _reading(path):
+        exactly = _exactly(path, path.stat().st_mtime_ns)
+        if exactly is not None:
+            one = exactly.get(publisher, {"came": 0, "least_ms": 0.0})
+            return one["came"], one["least_ms"]
+        mine = (polars.col("publisher") == publisher) & polars.col("first")
+        asked = polars.len(), polars.col("latency_ns").min() / 1e6
+        return (
+            polars.scan_parquet(path).filter(mine).select(asked).collect(engine="streaming").row(0)
+        )
+
+
 @lru_cache(maxsize=64)
 def _exactly(path: Path, stamp: int) -> dict[int, dict[str, float]] | None:
-    """Those of all publishers, as a file is read for each of them; None: it is too large."""
+    """Those of all publishers, how many are kept and the least, as a file is read for each of them;
+    None: it is too large."""
     import polars
 
     scan = polars.scan_parquet(path)
@@ -238,6 +265,7 @@ def _exactly(path: Path, stamp: int) -> dict[int, dict[str, float]] | None:
     enough = {n: polars.len() >= least(s) for n, s in SHARES.items()}
     asked = [polars.when(enough[n]).then(at.quantile(s, "higher") / 1e6).alias(n)
              for n, s in SHARES.items()]  # fmt: skip
+    asked += [polars.len().alias("came"), (at.min() / 1e6).alias("least_ms")]
     found = scan.filter(polars.col("first")).group_by("publisher").agg(asked).collect()
     return {row.pop("publisher"): row for row in found.to_dicts()}
 

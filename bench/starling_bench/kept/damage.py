@@ -4,12 +4,15 @@ out of a report, and by `resume` has it measured anew.
 
 import contextlib
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from ..errors import BenchError
 from ..outside import line_of, open_file
 
 DAMAGED = "STL-OUT-007"
+# How every table of these is written: what is damaged later is found out.
+CHECKED = {"compression": "zstd", "write_page_checksum": True}
 _WHY_MAX = 500  # characters of what a library says
 
 
@@ -41,8 +44,21 @@ def table(path: Path, schema, of: str):
     with reading(path, of), open_file(path) as file:
         # In this thread alone: one of Arrow's may still hold the file when it has been read, and
         # ends the process if it lets go of it while that exits.
-        found = parquet.ParquetFile(file, pre_buffer=False).read(use_threads=False)
+        whole = parquet.ParquetFile(file, pre_buffer=False, page_checksum_verification=True)
+        found = whole.read(use_threads=False)
         found = found.select(schema.names).cast(schema)
     if lacking := [name for name in found.column_names if found[name].null_count]:
         raise damaged(f"this is no table of {of}: a value of '{lacking[0]}' is missing", path)
     return found
+
+
+@lru_cache(maxsize=256)
+def verify(path: Path, stamp: int, of: str) -> None:
+    """BenchError if a table is not as it was written, for those that others read; part by part, as
+    it may be larger than memory. Once for each file, which `stamp` (ns) is of."""
+    import pyarrow.parquet as parquet
+
+    with reading(path, of), open_file(path) as file:
+        whole = parquet.ParquetFile(file, pre_buffer=False, page_checksum_verification=True)
+        for _ in whole.iter_batches(batch_size=1 << 18, use_threads=False):
+            pass

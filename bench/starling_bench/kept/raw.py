@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import cannot
 from ..outside import open_file
-from .damage import damaged, table
+from .damage import CHECKED, damaged, table
 
 # In the count of a block that is not its sample's last.
 _MORE = 1 << 31
@@ -122,7 +122,7 @@ def _pack(path: Path) -> None:
         # The bytes of a float apart, as those of its exponent are alike.
         with fresh.open("xb") as file:
             parquet.write_table(
-                pyarrow.table(columns, schema=_schema()), file, compression="zstd",
+                pyarrow.table(columns, schema=_schema()), file, **CHECKED,
                 use_dictionary=["sample"], column_encoding={"ns": "BYTE_STREAM_SPLIT"},
             )  # fmt: skip
         fresh.replace(whole)

@@ -2,7 +2,6 @@
 
 import csv
 import math
-from collections.abc import Collection
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -13,6 +12,8 @@ from ..outside import read_text
 from ..study import Columns, Study
 
 _TEXT_MAX = 1000  # characters
+# There is one row of each.
+_KEY = ("sequence", "execution", "test", "pair", "sample")
 
 
 def fault(row: dict, study: Study) -> str:
@@ -64,7 +65,7 @@ def _is(kind: type, value: object) -> bool:
 def read(path: Path, study: Study, run: dict) -> list[dict | None]:
     """The rows of results.csv, None for a line that is none, or was there before; BenchError if
     that is no table of this study's, or of another run than this."""
-    tests = {(e["sequence"], e["execution"]): e["tests"].keys() for e in run["executions"]}
+    records = {(e["sequence"], e["execution"]): e for e in run["executions"]}
     table = csv.DictReader([])
     try:
         # A killed manager may leave half a line.
@@ -82,12 +83,12 @@ def read(path: Path, study: Study, run: dict) -> list[dict | None]:
         rows, known = [], set()
         for given in table:
             row = typed(given, study)
-            if row and (key := tuple(row.values())) in known:
+            if row and (key := _key(row)) in known:
                 row = None
             elif row:
                 known.add(key)
                 _check(row, study.columns)
-                _check_asked(row, tests)
+                _check_asked(row, records, study)
             rows.append(row)
         rows += [None] if torn.strip("\0\r ") else []
     except (csv.Error, ArithmeticError, OSError, ValueError) as e:
@@ -99,8 +100,13 @@ def read(path: Path, study: Study, run: dict) -> list[dict | None]:
     return rows
 
 
+def _key(row: dict) -> tuple:
+    """By which a row is told from others; all of it, in a study whose rows are of no execution."""
+    return tuple(row[c] for c in _KEY) if "execution" in row else tuple(row.values())
+
+
 def _check(row: dict, columns: Columns) -> None:
-    """ValueError if a figure or count can't be."""
+    """ValueError if a figure or count can't be, or what was sent is not what became of it."""
     for name in columns.names:
         if name in columns.texts or (value := row[name]) is None:
             continue
@@ -108,18 +114,33 @@ def _check(row: dict, columns: Columns) -> None:
             raise ValueError("it has a figure that is not finite")
         if value < 0 and not columns.signed:
             raise ValueError(f"{name} is {value}")
+    sent, *became = (row.get(c, 0) for c in ("sent", "received", "lost", "conflated"))
+    if sent is not None and None not in became[:2] and sent != sum(n or 0 for n in became):
+        raise ValueError(f"{sent} sent is not what came, was replaced and was lost: {became}")
 
 
-def _check_asked(row: dict, tests: dict[tuple[str, str], Collection[str]]) -> None:
-    """ValueError if a row is of nothing that was run: no figure could say of what it is."""
+def _check_asked(row: dict, records: dict[tuple[str, str], dict], study: Study) -> None:
+    """ValueError if a row is of nothing that was run, or otherwise: no figure could say of what it
+    is."""
     if "execution" not in row:
         return  # of a study whose rows are of no execution
     at = row["sequence"], row["execution"]
-    if at not in tests:
-        raise ValueError(f"run.json has no execution '{'/'.join(at):.100}'")
-    # What an earlier version wrote down may lack all tests.
-    if tests[at] and str(row["test"]) not in tests[at]:
-        raise ValueError(f"run.json has no test {row['test']} of '{'/'.join(at):.100}'")
+    where = f"'{'/'.join(at):.100}'"
+    if at not in records:
+        raise ValueError(f"run.json has no execution {where}")
+    if not (tests := records[at]["tests"]):
+        return  # as an earlier version wrote it down
+    if (test := tests.get(str(row["test"]))) is None:
+        raise ValueError(f"run.json has no test {row['test']} of {where}")
+    most = {"sample": test["samples"], "pair": test.get("pairs") or records[at]["pairs"]}
+    for name, count in most.items():
+        if not 1 <= row[name] <= count:
+            raise ValueError(f"run.json has no {name} {row[name]} of test {row['test']} of {where}")
+    asked = {study.names.get(k, k): v for k, v in study.settled(test).items()}
+    for name in study.asked:
+        value = asked.get(name)
+        if value is not None and name in row and row[name] not in (value, None):
+            raise ValueError(f"{name} is {row[name]!r:.50}, and run.json has {value!r:.50}")
 
 
 def typed(row: dict, study: Study) -> dict | None:

@@ -26,7 +26,7 @@ from .drawing import Page, plots
 from .parts import text_table
 from .transports import misnamed
 
-_NONE = "not measured in this run"
+_NONE = "not in this run, or disturbed"
 _DISTURBED = "left out: disturbed by other programs"
 
 

@@ -4,6 +4,7 @@ worst where there are several.
 
 from collections.abc import Callable
 
+from ..statistics import rates
 from ..statistics.stats import percent
 from ..times import samples
 from ..variables import PAIR, Variables
@@ -42,6 +43,7 @@ def _figures(of: list[dict]) -> list[str]:
     worst = f"<b>{percent(min(s['in_budget'] for s in told))}</b>" if told else "-"
     least, most = (_of_all(chosen, of, "lrc_ms") for chosen in (min, max))
     lrc = least if least == most else f"{least} to {most}"
+    worst += " ?" * any(map(rates.disturbed, of))
     return [flows, worst, f"{counts['planned']:,}", f"{counts['sent']:,}", lost(counts),
             f"{samples.elements_missed(of):,}", _of_all(max, of, "p99_ms"),
             _of_all(max, of, "max_ms"), lrc]  # fmt: skip

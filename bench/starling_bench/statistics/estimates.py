@@ -91,9 +91,11 @@ class Fit:
         than so much of it."""
         said = []
         for name, one in zip(names, self.slopes, strict=True):
-            more = (
-                f"each {name} more costs" if one.known else f"no cost of a further {name} is found:"
-            )
+            more = f"no cost of a further {name} is found:"
+            if one.known:
+                # Below 0 it is none: what the line leaves of tests has a slope of its own.
+                less = f"a further {name} seems to take less than nothing:"
+                more = f"each {name} more costs" if one.value > 0 else less
             said += [f"{more} {one.text(unit)}", *one.doubt(f"a further {name}", most)]
         return said
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..kept.damage import damaged
 from . import clocks, discipline, samples
 
 
@@ -29,6 +30,9 @@ def flow(directory: Path, test: int, sender: str, receiver: str, clock: str) -> 
     found = samples.heard(directory, test, receiver, station)
     order = np.argsort(found["count"], kind="stable")
     count, arrived, delivery = (found[n][order] for n in ("count", "arrived_ns", "delivery_ns"))
+    if clock == "same" and len(delivery) and delivery.min() < 0:
+        what = f"a message came {-delivery.min() / 1e6:.3g} ms before it was sent"
+        raise damaged(what, samples.file(directory, "samples", test, receiver, "parquet"))
     took, bound_ns = delivery, 0.0
     clocks.require_unset(zip((sender, receiver), facts, strict=True))
     if clock == "daemon" and len(arrived):
@@ -51,5 +55,10 @@ def ping_ms(directory: Path, test: int, sender: str, receiver: str) -> float | N
     mine = mine[mine["to"] == samples.facts(directory, test, receiver)["station"]]
     if not len(mine):
         return None
-    trips = (mine["came"] - mine["sent"]).astype(float) - (mine["back"] - mine["there"])
+    trips = (mine["came"].astype(float) - mine["sent"]) - (
+        mine["back"].astype(float) - mine["there"]
+    )
+    if trips.min() < 0:
+        what = f"an echo came {-trips.min() / 1e6:.3g} ms before it was sent"
+        raise damaged(what, samples.file(directory, "pings", test, sender, "raw"))
     return float(trips.min() / 2 / 1e6)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..errors import BenchError, cannot
 from ..kept import damage
-from ..outside import read_json, read_text
+from ..outside import open_file, read_json, read_text
 
 RAW = np.dtype([("arrived", "<u8"), ("delivery", "<i8"), ("count", "<u4"), ("sender", "<u2"),
                 ("test", "<u2")])  # fmt: skip
@@ -83,7 +83,9 @@ def pack(directory: Path, test: int, name: str) -> None:
     whole = raw.with_suffix(".parquet")
     fresh = whole.with_suffix(".tmp")
     try:
-        found = np.fromfile(raw, dtype=RAW)  # a killed reader may leave half of one: it is cut off
+        found = _records(raw, RAW)
+        if whole.exists() and not len(found) and raw.stat().st_size:
+            raise damage.damaged("a log without one whole record stands beside a table", raw)
         columns = [found["sender"].astype("u1"), found["count"], found["arrived"],
                    found["delivery"]]  # fmt: skip
         # What the log took while the test ran is said with the table.
@@ -92,7 +94,7 @@ def pack(directory: Path, test: int, name: str) -> None:
         encodings = {name: "DELTA_BINARY_PACKED" for name in schema.names[1:]}
         parquet.write_table(
             pyarrow.table(columns, schema=schema), fresh,
-            compression="zstd", use_dictionary=["sender"], column_encoding=encodings,
+            use_dictionary=["sender"], column_encoding=encodings, **damage.CHECKED,
         )  # fmt: skip
         fresh.replace(whole)
         raw.unlink()
@@ -105,7 +107,7 @@ def logged(directory: Path, name: str) -> list[str]:
     one, as where logging was off, a message was lost, or its sender began anew."""
     raw = file(directory, "samples", 0, name, "raw")
     try:
-        found = np.fromfile(raw, dtype=RAW)
+        found = _records(raw, RAW)
     except OSError as e:
         raise cannot("read what was logged", e, raw) from None
     said = []
@@ -206,7 +208,16 @@ def scheduling(asked: str, *facts: dict) -> str:
 def pings(directory: Path, test: int, name: str) -> np.ndarray:
     """The echoes that a federate heard; none if nobody was pinged."""
     path = file(directory, "pings", test, name, "raw")
-    return np.fromfile(path, dtype=PING) if path.exists() else np.empty(0, dtype=PING)
+    try:
+        return _records(path, PING) if path.exists() else np.empty(0, dtype=PING)
+    except OSError as e:
+        raise cannot("read echoes", e, path) from None
+
+
+def _records(path: Path, of: np.dtype) -> np.ndarray:
+    """What was logged; half a record that who was killed left is cut off."""
+    with open_file(path) as log:
+        return np.fromfile(log, dtype=of)
 
 
 def elements_missed(summaries: list[dict]) -> int:

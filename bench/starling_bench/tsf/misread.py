@@ -151,6 +151,8 @@ def _in_words(error: dict) -> tuple[str, str]:
     match error["type"]:
         case "string_pattern_mismatch":
             return f"{given} is no name", "use letters, digits, '_', '.' and '-'"
+        case "string_too_long":
+            return f"{given} has more than {c['max_length']} letters", "give a shorter name"
         case "value_error" if len(c["error"].args) == 2:
             return c["error"].args  # what, and what to do
         case "literal_error":

@@ -34,11 +34,14 @@ class Choice:
 SEVERAL = "several attributes"
 
 
-def recommend(found: dict[str, Evidence | None], several: tuple[float, Ease]) -> Choice:
+def recommend(
+    found: dict[str, Evidence | None], several: tuple[float, Ease], of: str = "on the wire"
+) -> Choice:
     """Which layout, and why. Out is what is not known to be faster than several attributes, then
     what is known to be slower than the fastest, then what is over a tenth longer than the
     shortest; of the rest it is the one that is least to write. None: what a layout costs is not
-    known in all its modes. `several` are bytes and ease of several attributes."""
+    known in all its modes. `several` are bytes and ease of several attributes; `of`: where bytes
+    are counted."""
     unknown = ", ".join(layout for layout, e in found.items() if e is None)
     why = "not judged, as not each mode of it and of several attributes was left alone by others"
     said, left = [f"{unknown}: {why}"] if unknown else [], {}
@@ -64,7 +67,7 @@ def recommend(found: dict[str, Evidence | None], several: tuple[float, Ease]) ->
     least = min(e.bytes for e in left.values())
     for name in [n for n, e in left.items() if e.bytes > BYTES_ALIKE * least]:
         over = 100 * (left.pop(name).bytes / least - 1)
-        said.append(f"{name} sends {over:.0f} % more bytes than the shortest")
+        said.append(f"{name} has {over:.0f} % more bytes {of} than the shortest")
     chosen = min(left, key=lambda name: left[name].ease)
     e = left[chosen]
     for name in (name for name in left if name != chosen):
@@ -75,7 +78,7 @@ def recommend(found: dict[str, Evidence | None], several: tuple[float, Ease]) ->
     against = 100 * (several[0] / e.bytes - 1) if e.bytes else 0
     said.append(
         f"Recommendation: one attribute, {chosen}. Several cost {e.saves.text(' %')} more of a "
-        f"call and {against:+.0f} % in bytes; its codec has {e.ease.branches} branches in "
+        f"call and {against:+.0f} % in bytes {of}; its codec has {e.ease.branches} branches in "
         f"{e.ease.lines} lines, that of several attributes {several[1].branches} in "
         f"{several[1].lines}"
     )

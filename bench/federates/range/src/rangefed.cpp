@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <climits>
 #include <csignal>
 #include <cstdlib>
@@ -120,6 +121,9 @@ Shared* map(int memory) {
     return static_cast<Shared*>(at);
 }
 
+// So long an interface that is stopped may be asked to resign.
+std::chrono::seconds const kStands(5);
+
 class Reader {
 public:
     explicit Reader(Options const& options) : o_(options) {
@@ -155,6 +159,11 @@ private:
             if (ended_) break;
             listen();
             if (stopAsked != 0) forward();
+            // Asked each time: it may have gone on meanwhile.
+            if (stands() && (stopAsked != 0 || resigned_)) {
+                throw Failure("the interface, process " + std::to_string(pid_) +
+                              ", is stopped (SIGSTOP) and can't resign");
+            }
         }
         return conclude();
     }
@@ -246,11 +255,15 @@ private:
     bool hasEnded() {
         if (child_ > 0) return ::waitpid(child_, &status_, WNOHANG) == child_;
         // Nobody may have asked yet what became of it.
+        return stateOf() == 'Z' || stateOf() == 'X';
+    }
+    // As proc(5) has it; X of one that is not there.
+    char stateOf() const {
         std::ifstream in("/proc/" + std::to_string(pid_) + "/stat");
         std::string stat;
         std::getline(in, stat);
         auto const behind = stat.rfind(") ");
-        return behind == std::string::npos || stat[behind + 2] == 'Z' || stat[behind + 2] == 'X';
+        return behind == std::string::npos ? 'X' : stat[behind + 2];
     }
 
     void read() {
@@ -274,6 +287,7 @@ private:
         auto const dropped = shared_->droppedOf();
         tell({{"event", "state"},
               {"state", shared_->state.load()},
+              {"interface", pid_},
               {"logging", logging},
               {"elements", ring_->count()},
               {"overrun", ring_->missed()},
@@ -330,8 +344,15 @@ private:
             shared_->start.store(1);
         } else if (word == "resign") {
             shared_->resign.store(1);
+            resigned_ = true;
         } else if (word == "log on" || word == "log off") shared_->logging.store(word == "log on");
         else tell({{"event", "unknown"}, {"word", word}});
+    }
+    // It is stopped, each time that it was looked at for some seconds.
+    bool stands() {
+        auto const now = std::chrono::steady_clock::now();
+        if (stateOf() != 'T') ran_ = now;
+        return now - ran_ > kStands;
     }
     void forward() {
         if (child_ <= 0) std::exit(0);
@@ -372,7 +393,8 @@ private:
     std::unique_ptr<range::SampleLog> log_;
     std::uint64_t missed_ = 0;
     std::string in_;
-    bool closed_ = false, ended_ = false;
+    bool closed_ = false, ended_ = false, resigned_ = false;
+    std::chrono::steady_clock::time_point ran_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace

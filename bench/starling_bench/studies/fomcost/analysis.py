@@ -69,16 +69,16 @@ def ease_of(layout: str) -> Ease:
     return ease(codecs / f"{layout}.cpp")
 
 
-def evidence(group: list[dict], wire: list[dict]) -> tuple[dict, tuple[float, Ease]]:
-    """What a group's samples say of each layout (an Evidence, or None), and of several attributes;
-    bytes are the mean over the modes of `wire`."""
+def evidence(group: list[dict], wire: list[dict]) -> tuple[dict, tuple[float, Ease], str]:
+    """Of each layout an Evidence, or None, and of several attributes; where bytes are counted."""
     sizes: dict[str, list[int]] = {}
     for s in series(wire, "modes") or series(group, "modes"):
         sizes.setdefault(s["layout"], []).append(s["length"])
     mean = {layout: float(np.mean(each)) for layout, each in sizes.items()}
     saves = {layout: penalty(group, layout, list(MODES)) for layout in COMBINED}
     found = {x: s and Evidence(s, mean[x], ease_of(x)) for x, s in saves.items() if x in mean}
-    return found, (mean.get("multiple", 0), ease_of("multiple"))
+    of = "on the wire" if any(s["wire"] for s in wire) else "of values"
+    return found, (mean.get("multiple", 0), ease_of("multiple")), of
 
 
 def sentences(summaries: list[dict]) -> list[str]:
@@ -92,9 +92,9 @@ def sentences(summaries: list[dict]) -> list[str]:
             said += found[1].words(("attribute", "byte"), unit, WIDTH_MAX)
             if not series(group, "own"):
                 said += found[1].share(TWELVE, ATTRIBUTE, _OF_ONE, WIDTH_MAX)
-        layouts, several = evidence(group, seen_alike(summaries, group))
-        choices.append(("times" if unit == " us" else "instructions", recommend(layouts, several)))
-        said += choices[-1][1].said
+        choice = recommend(*evidence(group, seen_alike(summaries, group)))
+        choices.append(("times" if unit == " us" else "instructions", choice))
+        said += choice.said
         said += side_by_side(rates.alone(series(group, "own"), unit == " us"), unit.strip())
         said += rates.left_out(group) if unit == " us" else []
         title = f"{sequence}, {kind}, {transport.replace('_', ' ')}: "

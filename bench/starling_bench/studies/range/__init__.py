@@ -28,6 +28,7 @@ class Range(Study):
     columns, variables = rows.COLUMNS, rows.VARIABLES
     questions = (differences.RTIS,)
     one_sample, before = True, {"drift_ppm": 0}
+    asked = ("federates", "transport", "tick_hz")
 
     complete = staticmethod(fields.complete)
     faults = staticmethod(fields.faults)

@@ -21,7 +21,7 @@ Bytes = Annotated[int, Field(ge=HEAD_BYTES, le=BYTES_MAX)]
 HZ_MAX = 10_000
 Hertz = Annotated[float, Field(gt=0, le=HZ_MAX)]
 FLOW = "SIZE@HZ, such as 2KB@60 or 64B@0.5, the size in B or KB (1024 B), without spaces"
-_FLOW = r"(\d{1,9}(?:\.\d+)?)(B|KB)@(\d{1,9}(?:\.\d+)?)"
+_FLOW = r"([0-9]{1,9}(?:\.[0-9]+)?)(B|KB)@([0-9]{1,9}(?:\.[0-9]+)?)"
 
 
 def flow(text: str) -> dict:
