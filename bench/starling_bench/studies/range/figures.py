@@ -61,7 +61,7 @@ def _verdict(store: Store, summaries: list[dict]) -> str:
     reliable = sum(s["lost"] for s in summaries if s["transport"] == "reliable")
     shares = [s["in_budget"] for s in summaries if s["in_budget"] is not None]
     text = f"{len({(s['sequence'], s['execution'], s['test']) for s in summaries})} tests, "
-    text += f"{len(summaries)} flows, {sent:,} of {planned:,} planned messages sent, "
+    text += f"{len(summaries)} flows, {sent:,} of {planned:,} planned deliveries sent, "
     text += f"{lost:,} lost, {missed:,} elements of the ring missed."
     if wrong := transports.by_reliable_links(summaries):
         text += f" Not what its name says: {wrong}."
