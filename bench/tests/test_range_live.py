@@ -323,16 +323,19 @@ def test_it_ends_as_a_terminal_ends_its_programs(how, meet, tmp_path):
         drawn = b""
         while b"resign and end" not in drawn:
             drawn += os.read(here, 1 << 16)
-        os.write(here, b"s")
         deadline = time.monotonic() + LIMIT_S
         while not log.exists():
-            assert time.monotonic() < deadline
-            select.select([here], [], [], 0.1)[0] and os.read(here, 1 << 16)
+            assert time.monotonic() < deadline, drawn[-500:]
+            os.write(here, b"s")  # who has just begun to draw may not read yet
+            again = time.monotonic() + 0.5
+            while time.monotonic() < again:
+                if select.select([here], [], [], 0.1)[0]:
+                    drawn += os.read(here, 1 << 16)
     if how == "group":
         os.killpg(shown.pid, signal.SIGINT)
     elif how == "ctrl+c":
         os.write(here, b"\x03")
-        while shown.poll() is None:
+        while shown.poll() is None and time.monotonic() < deadline:
             if select.select([here], [], [], 0.1)[0]:
                 with contextlib.suppress(OSError):
                     os.read(here, 1 << 16)
