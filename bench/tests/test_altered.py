@@ -27,11 +27,18 @@ from starling_bench.studies.rtibm import STUDY, rows
 GIVEN = {"tsf": "t", "tsf_text": "", "notes": [], "file": "t.toml", "scale": 1.0}
 
 
+def asked(**fields: object) -> dict:
+    """What a row has of its test."""
+    of = STUDY.settled(STUDY.spec.single(kind="OWOT", **fields).model_dump())
+    named = {STUDY.names.get(key, key): value for key, value in of.items()}
+    return {name: named[name] for name in STUDY.asked if named.get(name) is not None}
+
+
 def made(tmp_path) -> Store:
     store = Store.create(tmp_path / "out", STUDY, dict(GIVEN))
     tests = {"1": {"kind": "OWOT", "samples": 3, "pairs": None}}
     store.begin("s", "e", adapter="tcp", tests=tests, pairs=1, state="done")
-    row = dict.fromkeys(rows.COLUMNS.names, 0) | dict.fromkeys(rows.COLUMNS.texts, "x")
+    row = dict.fromkeys(rows.COLUMNS.names, 0) | dict.fromkeys(rows.COLUMNS.texts, "x") | asked()
     store.keep(row | {"sequence": "s", "execution": "e", "test": 1, "pair": 1, "sample": 1})
     return store
 

@@ -28,7 +28,7 @@ def sample(sequence: str, execution: str, number: int, trips: int) -> dict:
     }  # fmt: skip
 
 
-TEST = STUDY.spec.single(kind="RTOL", samples=SAMPLES).model_dump()
+TEST = STUDY.spec.single(kind="RTOL", samples=SAMPLES, updates=5).model_dump()
 
 
 @pytest.fixture

@@ -176,7 +176,10 @@ private:
             ::nanosleep(&pause, nullptr);
         }
         // Of one that has ended nothing is left to be killed.
-        if (::waitpid(child_, &status_, WNOHANG) == 0) ::kill(child_, SIGKILL);
+        if (::waitpid(child_, &status_, WNOHANG) == 0) {
+            ::kill(child_, SIGKILL);
+            ::waitpid(child_, &status_, 0);
+        }
     }
 
     void start() {
