@@ -29,7 +29,7 @@ GIVEN = {"tsf": "t", "tsf_text": "", "notes": [], "file": "t.toml", "scale": 1.0
 
 def asked(**fields: object) -> dict:
     """What a row has of its test."""
-    of = STUDY.settled(STUDY.spec.single(kind="OWOT", **fields).model_dump())
+    of = STUDY.settled(STUDY.spec.single(**{"kind": "OWOT"} | fields).model_dump())
     named = {STUDY.names.get(key, key): value for key, value in of.items()}
     return {name: named[name] for name in STUDY.asked if named.get(name) is not None}
 
@@ -228,7 +228,7 @@ def test_too_many_open_files_are_told_as_such():
 def with_trips(tmp_path, count: int = 4) -> tuple[Store, Path]:
     """A run of two samples with round trips, and their table."""
     store = Store.create(tmp_path / "out", STUDY, dict(GIVEN))
-    tests = {"1": {"kind": "OWOT", "samples": 2, "pairs": None, "mode_tolerance_ms": 0.005}}
+    tests = {"1": {"kind": "RTOL", "samples": 2, "updates": count}}
     store.begin("s", "e", adapter="tcp", tests=tests, pairs=1, state="done", message="")
     path = store.raw_path("s", "e", 1, 1)
     path.parent.mkdir(parents=True)
@@ -240,9 +240,9 @@ def with_trips(tmp_path, count: int = 4) -> tuple[Store, Path]:
     found = raw.read(path)
     for sample in (1, 2):
         row = dict.fromkeys(rows.COLUMNS.names, 0) | dict.fromkeys(rows.COLUMNS.texts, "x")
+        row |= asked(kind="RTOL", updates=count)
         row |= {"sequence": "s", "execution": "e", "test": 1, "pair": 1, "sample": sample,
-                "kind": "RTOL", "transport": "reliable", "sent": count, "received": count,
-                "rate_hz": 1e4, "updates": count}  # fmt: skip
+                "sent": count, "received": count, "rate_hz": 1e4}  # fmt: skip
         store.keep(row | stats.sample(found[sample]))
     store.save()
     return store, path.with_suffix(".parquet")

