@@ -121,7 +121,7 @@ def made(
                  "beyond": False, "disturbed": False, "busy": False, "over": False,
                  "missed": limited, "alone": False, "lag_s": 0.0,
                  "of_theory": meets, "reliability": 1.0, "lost": lost, "sure_p50_ms": p50,
-                 "sent": round(c.entities * c.rate),
+                 "sent": round(c.entities * c.rate), "most_p50_ms": p50,
                  "p50_ms": p50, "bound_ms": 0, "sd_ms": 0.1, "mbps": theory * meets,
                  "host_theory": theory, "host_mbps": theory, "host_least_mbps": theory * meets,
                  "sender_cpu": c.entities * c.rate / 12_000 * (1 if topology == "1-1" else 3)}

@@ -255,9 +255,10 @@ def test_settings_that_are_not_of_the_file_are_told(tmp_path, monkeypatch):
 
 
 def test_two_runs_that_are_compared_say_what_else_they_differ_in(tmp_path, capsys):
+    test = {"kind": "OWOT", "samples": 5, "updates": 100_000}
     for name, kernel in (("a", "6.1"), ("b", "6.9")):
         of = Store.create(tmp_path / name, STUDY, dict(GIVEN))
-        of.begin("s", "e", adapter="tcp", tests={"1": {"kind": "OWOT", "samples": 5}}, pairs=1)
+        of.begin("s", "e", adapter="tcp", tests={"1": test}, pairs=1)
         of.record("s", "e")["state"] = "done" if name == "a" else "failed"
         of.run["commit"], of.run["machine"] = "0123456", {"host": "x", "kernel": kernel}
         of.note([f"a note of {name}"])
@@ -272,7 +273,9 @@ def test_two_runs_that_are_compared_say_what_else_they_differ_in(tmp_path, capsy
     assert when.startswith("note: the runs began at ")
     assert unlike == "note: they were not of one build or machine: kernel 6.1 and 6.9"
     assert others == [f"note: {tmp_path}/a: a note of a", f"note: {tmp_path}/b: s/e failed: ",
-                      f"note: {tmp_path}/b: a note of b"]  # fmt: skip
+                      f"note: {tmp_path}/b: a note of b",
+                      "note: a ratio is the first run's by the second's: of times above 1 is "
+                      "slower, of rates faster"]  # fmt: skip
 
 
 @pytest.mark.parametrize(

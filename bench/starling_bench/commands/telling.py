@@ -165,10 +165,10 @@ def compare(study: Study, one: Path, other: Path, table: bool = False) -> int:
             "STL-CMP-001", "the runs have no test in common", f"{one}, {other}",
             "compare runs of the same test sequence file", USAGE,
         )  # fmt: skip
-    typer.echo("note: a ratio is the first run's by the second's: of times above 1 is slower, of "
-               "rates faster", err=True)  # fmt: skip
     for note in _apart(stores):
         typer.echo(f"note: {note}", err=True)
+    typer.echo("note: a ratio is the first run's by the second's: of times above 1 is slower, of "
+               "rates faster", err=True)  # fmt: skip
     for directory, titles in alone(study, runs).items():
         for title in titles[:_NAMED_MAX]:
             typer.echo(f"note: only {directory} has figures of: {title}", err=True)

@@ -286,6 +286,10 @@ def connectivity(store: Store, summaries: list[dict]) -> list[str]:
     return body
 
 
+_SEVERAL = (
+    "<p>Latencies of a configuration with several flows are the mean of theirs; most: of the flow "
+    "with the greatest.</p>"
+)
 _ORDER = ("topology", "carrier", "profile", "configuration")
 
 
@@ -309,9 +313,5 @@ def tables(found: list[dict], marks: Sequence[Mark] = ()) -> list[str]:
          "; ".join(word for key, word in words.items() if p[key]))
         for p in sorted(found, key=lambda p: [p[k] for k in _ORDER])
     ]  # fmt: skip
-    said = (
-        "<p>Latencies of a configuration with several flows are the mean of theirs; most: of the "
-    )
-    said += "flow with the greatest.</p>"
-    return ["<details><summary>Every configuration</summary>", said, text_table(head, lines),
+    return ["<details><summary>Every configuration</summary>", _SEVERAL + text_table(head, lines),
             "</details>"]  # fmt: skip

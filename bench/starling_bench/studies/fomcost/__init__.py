@@ -87,9 +87,7 @@ app = commands(STUDY, __doc__)
 def whole(
     context: typer.Context,
     rti_root: Annotated[Path | None, typer.Option(help="Install tree of Starling.")] = None,
-    program: Annotated[
-        Path | None, typer.Option("--program", "--fomcost", help="The federates'.")
-    ] = None,
+    program: Annotated[Path | None, typer.Option(help="The federates' program.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory for results, new.")] = None,
     rtis: Rtis = None,
     helpers: Annotated[bool, typer.Option(help="All have the standard's encoding helpers.")] = True,
