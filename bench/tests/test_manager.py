@@ -982,6 +982,9 @@ def test_every_write_that_fails_ends_with_one_clear_message(tmp_path):
     assert last["code"] == 0 and len(failed) > 20
     for one in failed:
         assert "Traceback" not in one["said"], one
+        if "nothing more can be shown: No space left on device" in one["said"]:
+            assert one["code"] == 0, one  # of what it shows nothing hangs
+            continue
         assert one["code"] == 1, one
         said = next(line for line in one["said"].splitlines() if line.startswith("STL-"))
         assert "No space left on device" in said, one

@@ -293,7 +293,7 @@ def test_who_cannot_hold_its_rate_is_named(run):
         pytest.skip("there is no Chromium")
     with browser() as page:
         page.open(run.directory / "out" / "report.html")
-        faint = page.ask("""[...document.querySelector('table').rows].slice(1).map(row =>
+        faint = page.ask("""[...document.querySelectorAll('table')[1].rows].slice(1).map(row =>
             [row.innerText.includes('f1 → f2'), [...row.cells].filter(cell =>
                 cell.querySelector('span') &&
                 getComputedStyle(cell.querySelector('span')).opacity < 1).length])""")
