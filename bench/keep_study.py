@@ -6,8 +6,8 @@ docs/reports)
 bench/keep_study.py --index [TO]   renews the list of what is there, TO/README.md, as keeping does
 
 report.html as it is, and one figure (see keep.py); summary.json (its numbers to five digits),
-run.json and what federates counted (facts) packed. What did not end well, is of no commit or too
-large, is refused. Folders of this tree are as they are in it.
+run.json and what federates counted (facts) packed. What did not end well, is of no commit, of
+another tree or too large, is refused. Folders of this tree are as they are in it.
 """
 
 import gzip
@@ -31,6 +31,8 @@ Made by `bench/keep_study.py`: what each run says of itself first. All else is i
 """
 TREE = Path(__file__).resolve().parents[1]
 REPORTS = TREE / "docs" / "reports"
+# A FOM of the test sequence file that is not in this tree.
+FOM_ELSEWHERE = re.compile(r'^fom = "(/[^"]*)"', re.MULTILINE)
 
 
 def stop(what: str) -> None:
@@ -60,7 +62,10 @@ def kept(run: Path) -> dict[str, bytes]:
     ours = {name: text.replace(f"{TREE}/", "").encode() for name, text in packed.items()}
     files = {f"{name}.gz": gzip.compress(data, mtime=0) for name, data in ours.items()}
     files |= keep.picture(run)
-    return files | {"report.html": _text(run / "report.html").replace(f"{TREE}/", "").encode()}
+    page = _text(run / "report.html").replace(f"{TREE}/", "")
+    if other := FOM_ELSEWHERE.search(html.unescape(page)):
+        stop(f"{run}: it is of another tree, {other[1]}; keep it from there")
+    return files | {"report.html": page.encode()}
 
 
 def _rounded(text: str) -> float:

@@ -140,6 +140,14 @@ def test_a_committed_report_is_whole_and_small(name):
     assert "Test sequence file" in page
 
 
+@pytest.mark.parametrize("name", RUNS)
+def test_no_report_names_files_of_the_machine_it_was_made_on(name):
+    there(name)
+    page = html.unescape((KEPT / name / "report.html").read_text())
+    assert not keep_study.FOM_ELSEWHERE.search(page)
+    assert not keep_study.FOM_ELSEWHERE.search(kept(name, "run")["tsf_text"])
+
+
 def placed(name: str) -> list[dict]:
     return [named.placed(s) for s in there(name)]
 
