@@ -202,7 +202,7 @@ $(STUDIES): bmfed
 
 .PHONY: demo-range
 demo-range: setup-bench venv range
-	$(VENV)/bin/starling-bench range run bench/experiments/range/demo.tsf.toml \
+	$(VENV)/bin/starling-bench range run bench/experiments/range/demo.tsf.toml --scale $(SCALE) \
 	    --rti-root $(abspath $(BUILD)/stage) --rangefed $(abspath $(BUILD)/range/rangefed) \
 	    --out $(BUILD)/bench/range-$(shell date +%Y%m%d-%H%M%S)
 

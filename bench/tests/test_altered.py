@@ -102,6 +102,10 @@ def test_what_a_record_need_not_have(tmp_path):
     path.write_text(json.dumps(run))
     store = Store.load(tmp_path / "out", STUDY)
     assert store.done("s", "e") == set() and len(store.summaries()) == 1
+    run["executions"][0] |= {"tests": {"1": {"kind": "OWOT"}}, "pairs": 1}
+    path.write_text(json.dumps(run))  # without samples: as many as a file has that says none
+    of = Store.load(tmp_path / "out", STUDY).record("s", "e")["tests"]["1"]
+    assert of["samples"] == STUDY.spec.single.model_fields["samples"].default
 
 
 @pytest.mark.parametrize(("study", "field", "value"), [
@@ -121,6 +125,22 @@ def test_a_tests_own_fields(study, field, value):
     with pytest.raises(BenchError, match=rf"a run is recorded: s/e test 7, {field}: ") as told:
         recorded.tests(run, Path("run.json"), single, {})
     assert told.value.code == "STL-OUT-008" and "('" not in told.value.what
+
+
+def test_a_field_whose_name_is_damaged_is_not_taken_for_one_that_is_missing():
+    """A later version has all that this one has, an earlier one none that it does not know."""
+    single = importlib.import_module("starling_bench.studies.range").STUDY.spec.single
+    test = {"clock": "estimate"}
+    run = {"executions": [{"sequence": "s", "execution": "e", "tests": {"7": test}}]}
+    recorded.tests(run, Path("run.json"), single, {})
+    test["later"] = 1
+    recorded.tests(run, Path("run.json"), single, {})
+    del test["later"], test["tick_hz"]
+    recorded.tests(run, Path("run.json"), single, {})
+    test["clocj"] = test.pop("clock")
+    with pytest.raises(BenchError, match="it has a field 'clocj', and no 'clock'") as told:
+        recorded.tests(run, Path("run.json"), single, {})
+    assert told.value.code == "STL-OUT-008"
 
 
 def test_fields_that_came_later_are_as_they_were_before():

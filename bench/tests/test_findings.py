@@ -121,6 +121,7 @@ def made(
                  "beyond": False, "disturbed": False, "busy": False, "over": False,
                  "missed": limited, "alone": False, "lag_s": 0.0,
                  "of_theory": meets, "reliability": 1.0, "lost": lost, "sure_p50_ms": p50,
+                 "flows": 4 if topology == "1-N" else 1,
                  "sent": round(c.entities * c.rate), "most_p50_ms": p50,
                  "p50_ms": p50, "bound_ms": 0, "sd_ms": 0.1, "mbps": theory * meets,
                  "host_theory": theory, "host_mbps": theory, "host_least_mbps": theory * meets,
@@ -219,14 +220,21 @@ def test_what_is_overwritten_or_looked_at_late_as_asked_is_no_carriers_fault():
 
 
 def test_few_updates_say_nothing_of_99_9_percent():
-    """All of 10 that came are not 99.9 %; one of 10 that was lost is too many."""
+    """All of 10 that came are not 99.9 %, nor are 9 of them less."""
     few = [p | {"sent": 10} for p in made()]
     (found,) = {f for where, f in stated(few)
                 if (where, f.statement) == ("1-1, starling, local", RELIABILITY)}  # fmt: skip
     assert found.count == 0 and found.answer.startswith("can't be said")
+    assert "120 more have fewer" in found.numbers
     few[3] |= {"lost": 1, "reliability": 0.9}
-    answers = {f.answer for where, f in stated(few) if f.statement == RELIABILITY}
-    assert "no" in answers
+    assert {f.count for where, f in stated(few) if f.statement == RELIABILITY} == {0}
+    few[3] |= {"sent": 10_000, "flows": 1}
+    ((answer, numbers),) = {(f.answer, f.numbers) for where, f in stated(few)
+                            if f.statement == RELIABILITY and f.count}  # fmt: skip
+    assert answer == "no" and numbers.startswith("not in 1 of 1: ")
+    assert "119 more have fewer" in numbers
+    few[3] |= {"flows": 25}  # of which each has 400
+    assert {f.count for where, f in stated(few) if f.statement == RELIABILITY} == {0}
 
 
 def test_a_cpu_that_others_fill_is_no_middlewares():
@@ -608,6 +616,11 @@ def test_sites_that_this_machine_makes_are_called_emulated():
     flows = [of_a_flow() | {"sequence": f"1-1.starling.{kind}.starling"}
              for kind in ("local", "lan-9000", "wan")]  # fmt: skip
     (said,) = flow_sections.emulated(flows)
+    assert "in no time" not in said
+    lan = of_a_flow() | {"sequence": "1-1.starling.lan.starling"}
+    (of_lan,) = flow_sections.emulated([*flows, lan])
+    assert "pass the first frame and a half after a pause in no time" in of_lan
+    assert "where a frame takes 0.12 ms on a cable" in of_lan
     assert "emulated: network namespaces of this machine" in said and "local" not in said
     assert "lan-9000: 100 Mbit/s, MTU 9000; wan: 10 Mbit/s, 20 ± 2 ms, loss 0.001." in said
     assert flow_sections.emulated(flows[:1]) == []
@@ -617,14 +630,16 @@ def test_lines_join_what_findings_are_computed_from():
     """What waits in a link's queue is drawn, hollow, and bends no line."""
     figure, axes = flow_figures.plt.subplots()
     rates = (10, 20, 60, 120)
-    points = [{"rate": r, "ms": ms, "limited": False, "beyond": ms > 1, "disturbed": False,
-               "unheld": False}
+    aside = {"limited": False, "beyond": False, "disturbed": False, "unheld": False}
+    points = [{"rate": r, "ms": ms, "transport": "best_effort"} | aside | {"beyond": ms > 1}
               for r in rates for ms in (0.1, 0.1, 0.1, *([400.0] * (r > 20) * 9))]  # fmt: skip
-    points += [{"rate": 240, "ms": 400.0, "limited": True, "beyond": False,
-                "disturbed": False, "unheld": False}]  # fmt: skip
+    points += [{"rate": 240, "ms": 400.0, "transport": "best_effort"} | aside | {"limited": True}]
+    # What is delivered otherwise has a line of its own, however many of them there are.
+    points += [{"rate": r, "ms": 0.3, "transport": "reliable"} | aside for r in rates] * 5
     flow_figures._draw(axes, {"x": points}, lambda p: p["rate"], lambda p: p["ms"], True)
-    (line,) = [line for line in axes.lines if line.get_linestyle() == "-"]
-    assert list(line.get_xdata()) == list(rates) and set(line.get_ydata()) == {0.1}
+    for ls, ms in (("-", 0.1), ("--", 0.3)):
+        (line,) = [line for line in axes.lines if line.get_linestyle() == ls]
+        assert list(line.get_xdata()) == list(rates) and set(line.get_ydata()) == {ms}
     drawn = sum(len(line.get_xdata()) for line in axes.lines if line.get_linestyle() == "None")
     assert drawn == len(points)
     flow_figures.plt.close(figure)
@@ -636,6 +651,8 @@ def test_headers_count_where_a_link_is_full():
     assert sites.wire_bytes("lan", 9000) == 9000 + 7 * 66
     assert sites.wire_bytes("lan-9000", 8948) == 8948 + 66
     assert sites.wire_bytes("gre", 128) == 128 + 66 + 38
+    assert sites.wire_bytes("wireguard", 128) == 128 + 66 + 60
+    assert sites.mtu("wireguard") == 1420
 
 
 def test_what_a_study_marks_is_said_wherever_it_is_named():

@@ -17,7 +17,7 @@ from starling_bench.values.choice import Evidence, overall, recommend
 from starling_bench.values.own_class import arguments, side_by_side
 from starling_bench.values.source import Ease, ease
 
-SEVERAL = (100.0, Ease(30, 70, 1))
+SEVERAL = (100.0, Ease(30, 70, 1)), "on the wire"
 EASY, HARD = Ease(5, 40, 1), Ease(40, 200, 2)
 
 
@@ -252,28 +252,28 @@ def of(saves: float, half: float, size: float, one: Ease) -> Evidence:
 
 def test_the_fixed_form_wins_where_bytes_do_not_matter():
     found = {"fixed": of(20, 2, 100, EASY), "variant": of(21, 2, 95, HARD)}
-    said = recommend(found, SEVERAL).said
+    said = recommend(found, *SEVERAL).said
     assert "Recommendation: one attribute, fixed." in said[-1]
     assert "variant is as good, but more to write" in said[0]
 
 
 def test_the_fixed_form_loses_where_it_is_slower():
     found = {"fixed": of(8, 2, 100, EASY), "variant": of(21, 2, 95, HARD)}
-    said = recommend(found, SEVERAL).said
+    said = recommend(found, *SEVERAL).said
     assert said[0].startswith("fixed is slower than variant")
     assert "one attribute, variant." in said[-1]
 
 
 def test_the_fixed_form_loses_where_its_bytes_are_many():
     found = {"fixed": of(20, 2, 160, EASY), "variant": of(21, 2, 95, HARD)}
-    said = recommend(found, SEVERAL).said
+    said = recommend(found, *SEVERAL).said
     assert "fixed has 68 % more bytes on the wire than the shortest" in said[0]
     assert "one attribute, variant." in said[-1]
 
 
 def test_several_attributes_win_where_no_single_one_is_known_to_be_faster():
     found = {"fixed": of(-10, 2, 100, EASY), "variant": of(1, 3, 95, HARD)}
-    said = recommend(found, SEVERAL).said
+    said = recommend(found, *SEVERAL).said
     assert said[0].startswith("several attributes are faster than fixed")
     assert said[1].startswith("variant: no difference found")
     assert said[-1].startswith("Recommendation: several attributes.")
@@ -281,22 +281,22 @@ def test_several_attributes_win_where_no_single_one_is_known_to_be_faster():
 
 def test_over_all_ways_it_is_what_most_recommend_by_each_figure():
     """A layout is counted as worse only where that is known."""
-    easy = recommend({"fixed": of(20, 2, 100, EASY), "variant": of(21, 2, 95, HARD)}, SEVERAL)
-    open_ = recommend({"fixed": of(1, 3, 100, EASY), "variant": of(2, 3, 95, HARD)}, SEVERAL)
-    short = recommend({"fixed": of(20, 2, 160, EASY), "variant": of(21, 2, 95, HARD)}, SEVERAL)
-    lame = recommend({"fixed": of(-9, 2, 9, EASY), "variant": of(1, 3, 9, HARD)}, SEVERAL)
+    easy = recommend({"fixed": of(20, 2, 100, EASY), "variant": of(21, 2, 95, HARD)}, *SEVERAL)
+    open_ = recommend({"fixed": of(1, 3, 100, EASY), "variant": of(2, 3, 95, HARD)}, *SEVERAL)
+    short = recommend({"fixed": of(20, 2, 160, EASY), "variant": of(21, 2, 95, HARD)}, *SEVERAL)
+    lame = recommend({"fixed": of(-9, 2, 9, EASY), "variant": of(1, 3, 9, HARD)}, *SEVERAL)
     # It is no different from several attributes, but surely slower than the best.
-    none = recommend({"fixed": of(0, 1, 100, EASY), "variant": of(20, 2, 95, HARD)}, SEVERAL)
+    none = recommend({"fixed": of(0, 1, 100, EASY), "variant": of(20, 2, 95, HARD)}, *SEVERAL)
     found = [(c.layout, c.worse) for c in (easy, open_, short, lame, none)]
     assert found == [
         ("fixed", {"several attributes"}), ("several attributes", set()),
         ("variant", {"several attributes", "fixed"}), ("several attributes", {"fixed"}),
         ("variant", {"several attributes", "fixed"}),
     ]  # fmt: skip
-    unknown = recommend({"fixed": None}, SEVERAL)
+    unknown = recommend({"fixed": None}, *SEVERAL)
     ways = [("times", c) for c in (open_, lame, easy, unknown)] + [("instructions", short)]
     assert overall(ways) == [
-        "Recommendation over 3 ways, by times: several attributes. Recommended are several "
+        "Recommendation over 3 of 4 ways, by times: several attributes. Recommended are several "
         "attributes in 2 (known to be worse in 1), fixed in 1 (known to be worse in 1)"
     ]
     (tie,) = overall([("times", easy), ("times", short)])
@@ -318,6 +318,25 @@ def test_what_a_layout_costs_that_was_disturbed_is_not_passed_over_in_silence():
             s |= busy
     said = "\n".join(analysis.sentences(found))
     assert f"{', '.join(COMBINED)}: not judged" in said and "Recommendation" not in said
+
+
+def test_bytes_are_those_on_the_wire_only_if_all_were_seen_there():
+    """In each mode of each layout that is judged; else of values, and said so."""
+    found = made(0.7, 0.0, 0.05)
+    seen = [s | {"wire": {}, "length": s["length"] + 40} for s in found if s["series"] == "modes"]
+    seen = [s | {"wire": {"bytes": 1}} for s in seen]
+    for captured, of in (
+        (seen, "on the wire"),
+        (found, "of values"),
+        ([s for s in seen if s["layout"] != "multiple"], "of values"),
+        ([s for s in seen if (s["layout"], s["mode"]) != ("fixed", "RPW")], "of values"),
+    ):
+        layouts, (several, _), told = analysis.evidence(found, captured)
+        assert (told, set(layouts)) == (of, set(COMBINED))
+        more = 40 if of == "on the wire" else 0
+        assert (layouts["fixed"].bytes, several > 50 + more) == (76 + more, True)
+    few = [s for s in found if (s["layout"], s["mode"]) != ("fixed", "RPW")]
+    assert analysis.evidence(few, seen)[0]["fixed"] is None  # not judged, and said to be
 
 
 def test_a_sample_that_is_missing_shifts_no_rounds():

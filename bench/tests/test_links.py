@@ -131,11 +131,11 @@ def test_where_the_kernel_has_netem_it_is_used(tmp_path, monkeypatch):
     assert running == [] and list(places) == ["a", "b", "c"]
     a, b, c = (places[name].space.name for name in "abc")
     asked = said.read_text().splitlines()
-    of_hosts = [line for line in asked if " dev lo " not in line and "-switch " not in line]
+    of_hosts = [line for line in asked if " dev lo " not in line and ".switch " not in line]
     bucket = "tbf rate 10mbit burst 2271 latency 400ms"
     assert of_hosts == [
         f"-n {a} qdisc add dev eth0 root handle 1: "
-        "netem limit 65536 delay 20ms 2ms rate 100gbit loss 0.1% seed 7",
+        "netem limit 65536 delay 20ms 2ms rate 10mbit loss 0.1% seed 7",
         f"-n {a} qdisc add dev eth0 parent 1:1 {bucket}",
         f"-n {b} qdisc add dev eth0 root handle 1: netem limit 65536 delay 5ms",
         f"-n {b} qdisc add dev eth0 parent 1:1 pfifo limit 65536",
@@ -144,6 +144,27 @@ def test_where_the_kernel_has_netem_it_is_used(tmp_path, monkeypatch):
     ]
     # What comes to the host of a rate is held to it at the bridge.
     assert [line for line in asked if line.endswith(bucket)][-1].startswith("-n starling-bench-")
+
+
+def test_links_whose_frames_are_long_are_made_as_those_that_delay():
+    """A bucket would pass them in no time."""
+    for mtu, rate, rule in ((1500, 100, {}), (9000, 100, {"rate_mbit": 100}), (9000, 1000, {}),
+                            (None, 50, {"rate_mbit": 50}), (9000, None, {})):  # fmt: skip
+        assert network.Host(name="a", mtu=mtu, rate_mbit=rate).rule == rule
+    assert links.netem({"rate_mbit": 50}, 1) == ["netem", "limit", "65536", "rate", "50mbit"]
+    jitter = links.netem({"delay_ms": 5, "jitter_ms": 1}, 1)
+    assert jitter == [
+        "netem",
+        "limit",
+        "65536",
+        "delay",
+        "5ms",
+        "1ms",
+        "rate",
+        "100gbit",
+        "seed",
+        "1",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -53,10 +53,13 @@ def test_a_run_that_was_not_begun_as_its_file_has_it_is_not_resumed(run):
     lacking["executions"][0]["execution"] = "other"
     for told in (other, lacking):
         path.write_text(json.dumps(told))
-        (path.parent / "results.csv").unlink(missing_ok=True)
+        # What was measured is neither of what the run says of it.
+        for name in ("results.csv", "s/e/results.csv"):
+            (path.parent / name).unlink(missing_ok=True)
         done = subprocess.run(words, text=True, capture_output=True)
         assert done.returncode == 2 and "STL-OUT-004" in done.stderr, done.stderr
         assert "was not begun as the test sequence file has it" in done.stderr
+    assert "'updates' of test 1 was " not in done.stderr  # it was another execution
 
 
 @pytest.mark.skipif(not BMFED, reason="BMFED is not set")
@@ -126,6 +129,13 @@ def test_a_masters_table_that_is_none_is_told(tmp_path):
     assert mastered.rows(tmp_path, STUDY, run) == []
     (tmp_path / "s" / "e" / "results.csv").write_bytes(b"\xff\n\n")
     with pytest.raises(BenchError, match="no table of results"):
+        mastered.rows(tmp_path, STUDY, run)
+
+
+def test_a_masters_row_that_does_not_add_up_is_told(tmp_path):
+    line = LINE.format(1, 1, 10).replace("100,100,0,0,0", "120,100,0,0,0")
+    run = made(tmp_path, results=LINE.format(1, 2, 11) + line)
+    with pytest.raises(BenchError, match="120 sent is not what came"):
         mastered.rows(tmp_path, STUDY, run)
 
 

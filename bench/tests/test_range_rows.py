@@ -1,9 +1,11 @@
 """Figures of a range's row that follow from its log."""
 
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from starling_bench.reports import whole_tests
 from starling_bench.studies.range import rows
@@ -13,13 +15,25 @@ from starling_bench.variables import PAIR, Variable, Variables
 
 def test_what_never_came_is_not_in_budget(monkeypatch):
     """Of a flow of which nothing came nothing is; where clocks don't tell, nobody knows."""
-    setting = {"clock": "same", "threaded": True}
-    store = SimpleNamespace(directory=None, record=lambda *_: {"tests": {"1": setting}})
+    setting = {"clock": "same", "threaded": True, "flows": "", "bytes": 64, "hz": 60.0,
+               "budget_ms": None}  # fmt: skip
+    store = SimpleNamespace(directory=Path("none"), record=lambda *_: {"tests": {"1": setting}})
     row = {"sequence": "s", "execution": "e", "test": 1, "sender": "f1", "receiver": "f2",
-           "sent": 600, "received": 0, "dropped": 0, "budget_ms": 16.7}  # fmt: skip
+           "planned": 600, "sent": 600, "received": 0, "dropped": 0,
+           "budget_ms": 1670.0, "held": "no", "late_share": 0.5}  # fmt: skip
+    told = {"station": 1, "deadlines": {"turns": 90, "late": 9, "missed": 10}}
+    monkeypatch.setattr(rows.samples, "facts", lambda *_: told)
     none = oneway.Flow(np.empty(0), np.empty(0), np.empty(0), 0.0)
     monkeypatch.setattr(rows, "flow", lambda *_: none)
-    assert rows.figures(store, row)["in_budget"] == 0.0
+    found = rows.figures(store, row)
+    assert found["in_budget"] == 0.0
+    # Whatever the row says: what was asked for, and what its sender counted.
+    assert found["budget_ms"] == pytest.approx(1000 / 60)
+    assert (found["held"], found["late_share"]) == ("yes", 0.19)
+    came = oneway.Flow(np.arange(600), np.full(600, 20.0), np.arange(600.0), 0.0)
+    monkeypatch.setattr(rows, "flow", lambda *_: came)
+    monkeypatch.setattr(rows.oneway, "ping_ms", lambda *_: None)
+    assert rows.figures(store, row | {"received": 600})["in_budget"] == 0.0
 
     def unknown(*_):
         raise clocks.NoEstimate("7 echoes came back")
@@ -45,6 +59,7 @@ def test_a_test_has_a_line_with_the_worst_of_its_flows():
         flow(1, "b", "a", 10.0, p99_ms=20.0, max_ms=7.0, lrc_ms=0.25),
         flow(2, "a", "b", 50.0), flow(2, "b", "a", 50.0, **nothing),
         flow(3, "a", "b", 50.0, **nothing),
+        flow(4, "a", "b", 50.0), flow(4, "b", "a", 10.0, p99_ms=None, lrc_ms=None, max_ms=60.0),
     ], "<p>of flows</p>", lambda s: s["test"] == 2)  # fmt: skip
     assert made.endswith("<p>of flows</p>")
     lines = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in made.split("<tr>")[2:]]
@@ -53,5 +68,17 @@ def test_a_test_has_a_line_with_the_worst_of_its_flows():
         ["50, 10", "2", "90.00%", "200", "199", "2", "0", "20.0", "7.000", "0.250 to 0.500"],
         ["50", "2, 1 not told", "100.00%", "200", "200", "0", "0", "2.000", "3.000", "0.500"],
         ["50", "1, 1 not told", "-", "100", "100", "0", "0", "-", "-", "-"],
+        [
+            "50, 10",
+            "2",
+            "100.00%",
+            "200",
+            "200",
+            "0",
+            "0",
+            "2.000 (of 1 of 2)",
+            "60.0",
+            "0.500 (of 1 of 2)",
+        ],
     ]
-    assert ["opacity" in "".join(line) for line in lines] == [False, True, False]
+    assert ["opacity" in "".join(line) for line in lines] == [False, True, False, False]

@@ -511,6 +511,11 @@ def test_the_planner_says_whether_it_fits(run):
     assert said.returncode == 0, said.stderr
     assert "64 B at 10 Hz, reliable, sent: fits" in said.stdout and "to spare" in said.stdout
     assert "with normal scheduling" in said.stdout
+    display = subprocess.run([*command, "--receive", "64B@10", "--share", "0.5"], text=True,
+                             cwd=run.directory, capture_output=True, timeout=LIMIT_S)  # fmt: skip
+    assert display.returncode == 0, display.stderr
+    assert "64 B at 10 Hz, reliable, received from f2: fits" in display.stdout
+    assert ", sent: " not in display.stdout
     wrong = subprocess.run([*command, "--send", "2KB", "--receive", "1KB@10"], text=True,
                            capture_output=True, timeout=LIMIT_S)  # fmt: skip
     assert wrong.returncode == 2 and "'2KB' is no flow of 16 to" in wrong.stderr

@@ -68,10 +68,12 @@ def test_the_links_limit_is_seen(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "least"), [("lan", 0.53), ("wan", 18 + 5.3)], ids=["veth", "emulated"]
-)
+    ("kind", "least"), [("lan", 0.53), ("lan-9000", 0.72), ("wan", 18 + 5.3)],
+    ids=["veth", "emulated", "delayed"],
+)  # fmt: skip
 def test_the_bits_of_an_update_take_their_time(tmp_path, kind, least):
-    """9000 bytes at 10 Hz: all but the frame and a half that a link may have saved up."""
+    """9000 bytes at 10 Hz: all but the frame and a half that a link may have saved up; where that
+    would be all, all."""
     number = next(n for n in range(120) if (c := configuration(n)).payload == 9000
                   and (c.entities, c.rate, c.transport) == (1, 10, "reliable"))  # fmt: skip
     out = tmp_path / "out"

@@ -197,8 +197,9 @@ private:
     void hold(std::size_t p, Due const& one, Clock::time_point now) {
         Port &port = ports_[p], &from = ports_[one.from];
         if (port.nsPerByte == 0) return give(p, one.frame);
-        auto const at = std::max(port.carried, now) + port.takes(one.frame.size());
-        if (at - now > kWaitMax || from.waiting == kWaitingMax) {
+        auto const begins = std::max(port.carried, now);
+        auto const at = begins + port.takes(one.frame.size());
+        if (begins - now > kWaitMax || from.waiting == kWaitingMax) {
             ++port.dropped;
             return;
         }

@@ -57,6 +57,7 @@ class Planning:
     fits_adapter: Callable[[str, str, dict], bool]  # setting, adapter, test
     apart: dict  # fields of a test between machines of their own
     flow: str  # how a flow is written
+    least: str  # one that hardly takes part: of who sends nothing
 
 
 def command(study: Study, app: typer.Typer, planning: Planning) -> None:
@@ -65,11 +66,13 @@ def command(study: Study, app: typer.Typer, planning: Planning) -> None:
     @app.command("plan")
     @guarded
     def plan(
-        send: Annotated[str, typer.Option(help=f"What the application sends: {planning.flow}.")],
         receive: Annotated[
             list[str],
             typer.Option(help="What it receives, likewise; once for each federate: f2, f3 ..."),
         ],
+        send: Annotated[
+            str, typer.Option(help=f"What the application sends, if anything: {planning.flow}.")
+        ] = "",
         program: Annotated[str, typer.Option(f"--{study.program}")] = study.program,
         adapter: Annotated[str, typer.Option(help="starling, generic, tcp ...")] = "starling",
         rti_root: RtiRoot = None,
@@ -85,7 +88,7 @@ def command(study: Study, app: typer.Typer, planning: Planning) -> None:
     ) -> int:
         """Would it fit? Measures planned sizes and rates, and what other settings would change."""
         try:
-            fields = planning.test([send, *receive])
+            fields = planning.test([send or planning.least, *receive])
         except ValueError as e:
             raise BenchError("STL-PLN-001", e.args[0], "", e.args[1], USAGE) from None
         if bool(from_ or to) != bool(hosts) or bool(from_) != bool(to):
@@ -118,7 +121,8 @@ def command(study: Study, app: typer.Typer, planning: Planning) -> None:
                     planning.outcome(store, s, names[int(s["sequence"].split(".")[0][1:])], share),
                     disturbed=rates.disturbed(s),
                 )
-                for s in store.summaries() if "f1" in (s["sender"], s["receiver"])
+                for s in store.summaries()
+                if s["receiver"] == "f1" or (send and s["sender"] == "f1")
             ]  # fmt: skip
         if not outcomes:
             return code or 1

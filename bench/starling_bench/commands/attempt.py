@@ -188,9 +188,13 @@ class Attempt:
         for record in store.run["executions"]:
             of = planned.get(at := (record["sequence"], record["execution"]))
             tests = {str(n): t.model_dump() for n, t in enumerate(of.tests(), 1)} if of else {}
-            if any(tests.get(n) != {k: t[k] for k in tests.get(n, t)}
-                   for n, t in record["tests"].items()):  # fmt: skip
+            for n, t in record["tests"].items():
+                if (wanted := tests.get(n)) == {k: t[k] for k in wanted or t}:
+                    continue
                 what = f"{'/'.join(at)} was not begun as the test sequence file has it"
+                if other := [k for k in wanted or () if t[k] != wanted[k]]:
+                    what += f": '{other[0]}' of test {n} was {t[other[0]]!r:.50}"
+                    what += f", and would be {wanted[other[0]]!r:.50}"
                 raise BenchError("STL-OUT-004", what, str(self.file), "give another --out", USAGE)
 
     def _already(self) -> int | None:

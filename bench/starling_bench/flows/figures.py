@@ -15,6 +15,7 @@ from .points import ASIDE
 
 Lines = dict[str, list[dict]]  # points by what carried them
 _GREY = "#888"
+_DASHES = {"best_effort": "-", "reliable": "--"}  # of what joins medians
 
 
 def _draw(axes, lines: Lines, x: Callable, y: Callable, joined: bool, sure: str = "") -> None:
@@ -32,13 +33,17 @@ def _draw(axes, lines: Lines, x: Callable, y: Callable, joined: bool, sure: str 
                 color=colour, markerfacecolor="none" if hollow else colour,
                 label=None if kind else name, gid=f"line-{index}{kind}",
             )  # fmt: skip
-        if joined:
+        full = [p for p in known if not _aside(p, sure)]
+        for transport, dashes in _DASHES.items() if joined else ():
             at: dict[float, list[float]] = {}
-            for p in known:
-                if not _aside(p, sure):
+            for p in full:
+                if p["transport"] == transport:
                     at.setdefault(x(p), []).append(y(p))
-            places = sorted(at)
-            axes.plot(places, [np.median(at[v]) for v in places], color=look["color"])
+            if places := sorted(at):
+                axes.plot(
+                    places, [np.median(at[v]) for v in places], color=look["color"],
+                    ls=dashes, gid=f"median-{index}-{transport}",
+                )  # fmt: skip
     legend(axes, len(lines))
     axes.yaxis.set_major_formatter(PLAIN)
 
@@ -78,7 +83,7 @@ def by_variable(
     log: bool = True, beside: tuple[str, Callable] | None = None, sure: str = "",
 ) -> str:  # fmt: skip
     """A value of every configuration along one of its variables; lines join medians of those that
-    say something of what carries them."""
+    say something of what carries them, of best effort and of reliable delivery each."""
     figure, axes = plt.subplots()
     _grey(axes, lines, x, beside)
     _draw(axes, lines, x, y, True, sure)
@@ -89,7 +94,8 @@ def by_variable(
     axes.minorticks_off()
     if log and any((y(p) or 0) > 0 for points in lines.values() for p in points):
         axes.set_yscale("log")
-    return page.figure(figure, f"Lines join the medians of full points. {_said(lines, sure)}")
+    joins = "Lines join the medians of full points: whole of best effort, dashed of reliable ones."
+    return page.figure(figure, f"{joins} {_said(lines, sure)}")
 
 
 def _ms(us: float | None) -> float | None:

@@ -10,6 +10,7 @@ from ..statistics import findings
 from ..statistics.findings import Finding
 from .points import ASIDE, THEORY_MIN, identity, judged, plain
 
+_MANY = 1000
 Sets = dict[tuple[str, str, str], list[dict]]  # of all points, by topology, carrier, kind of sites
 
 
@@ -44,6 +45,16 @@ def told(found: list[Finding], every: list[dict]) -> list[Finding]:
     why += [f"{asked} of {len(every)} overwrite or look late, as asked: in no statement that would "
             "be of that"] if asked else []  # fmt: skip
     return [replace(f, numbers="; ".join(filter(None, (f.numbers, *why)))) for f in found]
+
+
+def nearly_all(whole: list[dict]) -> Finding:
+    """Of flows with so many updates that one lost of them is less than is asked; how many have
+    fewer is said."""
+    many = [p for p in whole if p["sent"] >= _MANY * p["flows"]]
+    statement = f"reliability is at least 99.9 % of {_MANY:,} updates or more"
+    found = findings.every(statement, many, lambda p: (p["reliability"] or 0) >= 0.999, name)
+    few = f"{len(whole) - len(many)} more have fewer" if len(many) < len(whole) else ""
+    return replace(found, numbers="; ".join(filter(None, (found.numbers, few))))
 
 
 def busy(every: list[dict]) -> list[Finding]:

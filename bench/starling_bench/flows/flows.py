@@ -60,28 +60,11 @@ def row(store: Store, sequence: str, execution: str, setting: dict, event: dict)
                 f"{found['sent']} sent, {found['received']} received, {found['wrong']} of them "
                 "as nobody sent them", do="the middleware or the federate is wrong: read the logs",
             )  # fmt: skip
-        each = setting["updates"] or max(1, int(found["rate"] * found["seconds"] + 0.5))
-        lasts = each / found["rate"]
-        found["theory_mbps"] = (
-            None
-            if setting["updates"]
-            else found["entities"] * found["rate"] * found["payload"] * 8e-6
-        )
-        came = found["received"] > 0
-        for name in ("mean", "sd", "min", "max"):
-            found[f"{name}_ms"] = found.pop(f"{name}_ns") / 1e6 if came else None
-        found |= figures(store, found)
-        least_s = (found["min_ms"] or 0) * 1e-3
+        found |= _logged(store, found, setting)
         if found["clock"] != "same":
-            found["took_s"] += least_s  # which it could not tell
-        # What the first was late does not count, nor that a subscriber looks only so often.
-        late_s = max(least_s, found["lag_s"])
-        found["mbps"] = (
-            found["received"] * found["payload"] * 8e-6 / max(lasts, found["took_s"] - late_s)
-            if found["theory_mbps"] is not None else None
-        )  # fmt: skip
-        found["reliability"] = found["received"] / found["sent"] if found["sent"] else None
-        found["why"] = "" if came else _why(found)
+            found["took_s"] += (found["min_ms"] or 0) * 1e-3  # which it could not tell
+        found |= _of_counts(found, setting)
+        found["why"] = "" if found["received"] else _why(found)
     except KeyError as e:
         raise BenchError("STL-RUN-007", f"the master sent a sample without {e}") from None
     if unknown := [c for c in COLUMNS.names if c not in found]:
@@ -118,32 +101,52 @@ def _why(found: dict) -> str:
 
 
 def figures(store: Store, found: dict) -> dict:
-    """What of a row follows from what was logged of every update."""
+    """What of a row follows from what was logged of every update, and from its counts."""
+    setting = store.record(found["sequence"], found["execution"])["tests"][str(found["test"])]
+    made = _logged(store, found, setting)
+    return made | _of_counts(found | made, setting)
+
+
+def _logged(store: Store, found: dict, setting: dict) -> dict:
     directory = store.directory / found["sequence"] / found["execution"]
     path = updates.path_of(directory, found["test"], found["sample"], found["receiver"])
-    setting = store.record(found["sequence"], found["execution"])["tests"][str(found["test"])]
     of, clock = found["publisher"], setting.get("clock", "same")
     updates.pack(path, clock)
-    _check_kept(found, *updates.counted(path, of), clock, path)
+    _check_kept(found, updates.counted(path, of), path)
     gap_s = 1 / (found["rate"] * found["entities"])
     made = updates.figures(path, of) | {"together": updates.together(path, of, gap_s)}
-    if clock == "same":
-        return made | {"clock": "same", "bound_ms": 0.0}
-    # The subscriber itself could tell no latency.
-    made |= {"bound_ms": None} | updates.clock(path, of) | updates.moments(path, of)
+    made |= updates.moments(path, of) | {"bound_ms": None}
+    made |= updates.clock(path, of) if clock != "same" else {"clock": "same", "bound_ms": 0.0}
+    least_ms, bound_ms = made["min_ms"] or 0.0, made["bound_ms"]
+    if bound_ms is not None and least_ms < -bound_ms:
+        early = f"an update came {-least_ms:.3g} ms before it was sent"
+        if clock == "same":
+            raise damage.damaged(early, path)
+        made["clock"] = f"not known: {early}, and they differ by {bound_ms:.3g} ms at most"
     return made if made["clock"] in clocks.KNOWN else made | dict.fromkeys(_TIMES)
 
 
-def _check_kept(found: dict, kept: int, least_ms: float, clock: str, path: Path) -> None:
-    """BenchError if what is kept is not what was counted, or can't be."""
+def _of_counts(found: dict, setting: dict) -> dict:
+    """What follows from how many updates were sent and came, and how long that took."""
+    received, sent, rate = (found[key] for key in ("received", "sent", "rate"))
+    reliability = {"reliability": received / sent if sent else None}
+    if setting["updates"]:
+        return reliability | {"theory_mbps": None, "mbps": None}
+    mbit = found["payload"] * 8e-6
+    lasts = max(1, int(rate * setting["seconds"] + 0.5)) / rate
+    # What the first was late does not count, nor that a subscriber looks only so often.
+    late_s = max((found["min_ms"] or 0) * 1e-3, found["lag_s"])
+    mbps = received * mbit / max(lasts, found["took_s"] - late_s)
+    return reliability | {"theory_mbps": found["entities"] * rate * mbit, "mbps": mbps}
+
+
+def _check_kept(found: dict, kept: int, path: Path) -> None:
+    """BenchError if not as many are kept as were counted."""
     received = found["received"]
     if not received - (found["unrecorded"] or 0) <= kept <= received:
         what = f"'{found['receiver']}' counted {received} updates of '{found['sender']}' in sample "
         what += f"{found['sample']} of test {found['test']}, and {kept} are in its log"
-        do = "read the federates' logs there"
-        raise BenchError("STL-RUN-009", what, str(path), do)
-    if clock == "same" and least_ms < 0:
-        raise damage.damaged(f"an update came {-least_ms:.3g} ms before it was sent", path)
+        raise damage.miscounted(what, path)
 
 
 def summarize(of: list[dict]) -> dict:

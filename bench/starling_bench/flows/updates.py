@@ -162,7 +162,7 @@ def pack(path: Path, clock: str = "same") -> None:
             raise damage.damaged("a log without one whole record stands beside a table", raw)
         own = clock != "same"
         said, known = _compared(path, clock, _parts(raw)) if own else ({}, {})
-        about = {_CLOCKS: json.dumps(said)} if own else {}
+        about = {_CLOCKS: damage.sealed(json.dumps(said))} if own else {}
         with writing(path, about) as put:
             for found in _parts(raw):
                 for publisher, offset in known.items():
@@ -186,15 +186,13 @@ def _parts(raw: Path) -> Iterator[np.ndarray]:
 def clock(path: Path, publisher: int) -> dict:
     """What is known of a publisher's clock: `clock` is "same", "estimate" with a bound_ms, or says
     why its latencies tell nothing."""
-    import pyarrow.parquet as parquet
-
     if not path.exists():
         return {"clock": "not known: no updates are kept"}
     with _reading(path):
-        told = (parquet.read_schema(path).metadata or {}).get(_CLOCKS.encode())
-    if told is None:
+        told = damage.head(path, _CLOCKS, "updates")
+        every = json.loads(told) if told else None
+    if every is None:
         return {"clock": "same", "bound_ms": 0.0}
-    every = json.loads(told)
     # An earlier version knew echoes only.
     return every.get(
         str(publisher), every.get(_OTHERS, {"clock": f"not known: {_SILENT['estimate']}"})
@@ -233,29 +231,25 @@ def figures(path: Path, publisher: int) -> dict[str, float | None]:
         return percentiles(classes([path], mine))
 
 
-def counted(path: Path, publisher: int) -> tuple[int, float]:
-    """How many updates of a publisher are kept, each once, and the least of their latencies, in ms;
-    0 where there is none."""
+def counted(path: Path, publisher: int) -> int:
+    """How many updates of a publisher are kept, each once."""
     import polars
 
     if not path.exists():
-        return 0, 0.0
+        return 0
     with _reading(path):
         exactly = _exactly(path, path.stat().st_mtime_ns)
         if exactly is not None:
-            one = exactly.get(publisher, {"came": 0, "least_ms": 0.0})
-            return one["came"], one["least_ms"]
+            return exactly.get(publisher, {"came": 0})["came"]
         mine = (polars.col("publisher") == publisher) & polars.col("first")
-        asked = polars.len(), polars.col("latency_ns").min() / 1e6
-        return (
-            polars.scan_parquet(path).filter(mine).select(asked).collect(engine="streaming").row(0)
-        )
+        asked = polars.scan_parquet(path).filter(mine).select(polars.len())
+        return asked.collect(engine="streaming").item()
 
 
 @lru_cache(maxsize=64)
 def _exactly(path: Path, stamp: int) -> dict[int, dict[str, float]] | None:
-    """Those of all publishers, how many are kept and the least, as a file is read for each of them;
-    None: it is too large."""
+    """Those of all publishers, and how many are kept, as a file is read for each of them; None: it
+    is too large."""
     import polars
 
     scan = polars.scan_parquet(path)
@@ -265,7 +259,7 @@ def _exactly(path: Path, stamp: int) -> dict[int, dict[str, float]] | None:
     enough = {n: polars.len() >= least(s) for n, s in SHARES.items()}
     asked = [polars.when(enough[n]).then(at.quantile(s, "higher") / 1e6).alias(n)
              for n, s in SHARES.items()]  # fmt: skip
-    asked += [polars.len().alias("came"), (at.min() / 1e6).alias("least_ms")]
+    asked += [polars.len().alias("came")]
     found = scan.filter(polars.col("first")).group_by("publisher").agg(asked).collect()
     return {row.pop("publisher"): row for row in found.to_dicts()}
 

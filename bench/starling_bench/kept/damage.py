@@ -3,6 +3,7 @@ out of a report, and by `resume` has it measured anew.
 """
 
 import contextlib
+import zlib
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -14,11 +15,20 @@ DAMAGED = "STL-OUT-007"
 # How every table of these is written: what is damaged later is found out.
 CHECKED = {"compression": "zstd", "write_page_checksum": True}
 _WHY_MAX = 500  # characters of what a library says
+_SEAL = "crc32:"
 
 
 def damaged(what: str, path: Path) -> BenchError:
     do = "take it from a copy of the run, or `resume` the run, which measures its test anew"
     return BenchError(DAMAGED, what, str(path), do)
+
+
+def miscounted(what: str, path: Path) -> BenchError:
+    """As many values are not kept as were counted. Where the file was removed that is no reason to
+    measure its test anew."""
+    if path.exists():
+        return damaged(what, path)
+    return BenchError("STL-RUN-009", what, str(path), "read the federates' logs there")
 
 
 @contextlib.contextmanager
@@ -62,3 +72,23 @@ def verify(path: Path, stamp: int, of: str) -> None:
         whole = parquet.ParquetFile(file, pre_buffer=False, page_checksum_verification=True)
         for _ in whole.iter_batches(batch_size=1 << 18, use_threads=False):
             pass
+
+
+def sealed(text: str) -> str:
+    """What a table's head is to say, where checksums of its pages do not reach, with one of its
+    own."""
+    return f"{_SEAL}{zlib.crc32(text.encode()):08x} {text}"
+
+
+def head(path: Path, key: str, of: str) -> str | None:
+    """What a table's head says under this key, its only one, None where it says nothing; BenchError
+    if it is not as it was sealed. What an earlier version wrote has no seal."""
+    import pyarrow.parquet as parquet
+
+    with reading(path, of), open_file(path) as file:
+        told = dict(parquet.read_schema(file).metadata or {})
+        text = told.pop(key.encode(), b"").decode()
+        whole = text.partition(" ")[2] if text.startswith(_SEAL) else None
+        if told or (whole is not None and sealed(whole) != text):
+            raise damaged(f"the head of this table of {of} is not as it was written", path)
+        return (text if whole is None else whole) or None

@@ -12,7 +12,7 @@ from pathlib import Path
 from ..errors import USAGE, BenchError
 from ..outside import read_text
 from ..study import Study
-from .results import fault, typed
+from .results import check, fault, typed
 
 # What they lack, for a reader of figures.
 LACKS = (
@@ -48,6 +48,10 @@ def rows(directory: Path, study: Study, run: dict) -> list[dict]:
                 pairs = (test.get("pairs") or record["pairs"]) if test else 0
                 if not (test and 1 <= row["sample"] <= test["samples"] and row["pair"] <= pairs):
                     continue  # nobody asked for it
+                try:
+                    check(row, {(record["sequence"], record["execution"]): record}, study)
+                except ValueError as e:
+                    raise _none(e, path) from None
                 key = (*names.values(), row["test"], row["pair"], row["sample"])
                 found.pop(key, None)
                 found[key] = row
@@ -60,12 +64,15 @@ def _read(path: Path, study: Study, names: dict[str, str]) -> Iterator[dict]:
         # A killed master may leave half a line.
         lines = list(csv.DictReader(read_text(path).rpartition("\n")[0].splitlines()))
     except (csv.Error, OSError, ValueError) as e:
-        why = getattr(e, "strerror", None) or e
-        raise BenchError(
-            "STL-OUT-008", f"this is no table of results: {why}", str(path),
-            "take it from a copy of the run, or run again", USAGE,
-        ) from None  # fmt: skip
+        raise _none(getattr(e, "strerror", None) or e, path) from None
     for line in lines:
         row = typed({**line, **names}, study)
         if row and None not in (row["test"], row["pair"], row["sample"]) and not fault(row, study):
             yield row
+
+
+def _none(why: object, path: Path) -> BenchError:
+    return BenchError(
+        "STL-OUT-008", f"this is no table of results: {why}", str(path),
+        "take it from a copy of the run, or run again", USAGE,
+    )  # fmt: skip

@@ -87,8 +87,7 @@ def read(path: Path, study: Study, run: dict) -> list[dict | None]:
                 row = None
             elif row:
                 known.add(key)
-                _check(row, study.columns)
-                _check_asked(row, records, study)
+                check(row, records, study)
             rows.append(row)
         rows += [None] if torn.strip("\0\r ") else []
     except (csv.Error, ArithmeticError, OSError, ValueError) as e:
@@ -105,7 +104,14 @@ def _key(row: dict) -> tuple:
     return tuple(row[c] for c in _KEY) if "execution" in row else tuple(row.values())
 
 
-def _check(row: dict, columns: Columns) -> None:
+def check(row: dict, records: dict[tuple[str, str], dict], study: Study) -> None:
+    """ValueError if a row can't be, or is of nothing that was run (executions by sequence and
+    name)."""
+    _check_possible(row, study.columns)
+    _check_asked(row, records, study)
+
+
+def _check_possible(row: dict, columns: Columns) -> None:
     """ValueError if a figure or count can't be, or what was sent is not what became of it."""
     for name in columns.names:
         if name in columns.texts or (value := row[name]) is None:

@@ -308,6 +308,11 @@ class Store:
         if key in self._told:
             what = f"the master sent {title}, pair {row['pair']}, twice"
             raise BenchError("STL-RUN-007", what)
+        try:
+            results.check(row, {(sequence, execution): record}, self.study)
+        except ValueError as e:
+            what, do = f"the master sent a strange {title}: {e}", "read the logs of its federates"
+            raise BenchError("STL-RUN-007", what, do=do) from None
         kept = self.keep(row)
         self._told.add(key)
         return kept

@@ -1,7 +1,7 @@
 """What carries frames between hosts that are network namespaces: a bridge of the kernel; where
-links delay, lose, double or reorder, netem at the bridge's hosts where the kernel has it, else
-bench-link, the emulator. And its floor: what it adds with nothing asked, measured beside the bare
-bridge.
+links delay (also by their rate, where frames are long), lose, double or reorder, netem at the
+bridge's hosts where the kernel has it, else bench-link, the emulator. And its floor: what it adds
+with nothing asked, measured beside the bare bridge.
 """
 
 import asyncio
@@ -46,8 +46,10 @@ def netem(rule: dict[str, float], seed: int) -> list[str]:
     said = ["netem", "limit", _LIMIT]
     if delay := rule.get("delay_ms"):
         said += ["delay", f"{delay:g}ms"]
-        # By a rate, though one that nothing reaches, no frame is due before the one before it.
-        said += [f"{rule['jitter_ms']:g}ms", "rate", _NO_RATE] if "jitter_ms" in rule else []
+        said += [f"{rule['jitter_ms']:g}ms"] if "jitter_ms" in rule else []
+    # By a rate, though one that nothing reaches, no frame is due before the one before it.
+    if "rate_mbit" in rule or "jitter_ms" in rule:
+        said += ["rate", f"{rule['rate_mbit']:g}mbit" if "rate_mbit" in rule else _NO_RATE]
     for name in ("loss", "duplicate", "reorder"):
         # What nothing waits for can't go ahead of anything.
         if name in rule and (name != "reorder" or delay):
@@ -117,7 +119,8 @@ async def _frames(spaces: tuple[Path, Path]) -> tuple[int, int]:
 
 def words(by: str, why: str, floor: Floor | None, bare: Floor | None) -> str:
     """A notice for a report."""
-    said = f"Links that delay, lose, double or reorder are made by {by}"
+    said = "Links that delay, lose, double or reorder, or take over 0.2 ms for a frame,"
+    said += f" are made by {by}"
     said += f" ({why})." if why else ", the kernel's."
     if floor is None or bare is None:
         return (

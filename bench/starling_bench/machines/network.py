@@ -3,9 +3,11 @@
 Of these each has an interface "eth0" and an address of its own; a switch joins them: a bridge with
 veth pairs, or, where links delay, lose, double or reorder and the kernel has no netem, a user-space
 switch with TAP devices (bench-link): `links` chooses, and measures what that adds by itself. A rate
-is kept by a token bucket at the host's interface. Hosts that are `routed` are kept apart by the
-switch, and a namespace of its own forwards what they send to each other. What passes a host's
-interface may be captured (bench-capture, capture.py). All of it ends with the federation execution.
+is kept by a token bucket at the host's interface. That passes a frame in no time after a pause,
+which is wrong by so much as long or slow frames take: such links are made as those that delay.
+Hosts that are `routed` are kept apart by the switch, and a namespace of its own forwards what they
+send to each other. What passes a host's interface may be captured (bench-capture, capture.py). All
+of it ends with the federation execution.
 """
 
 import asyncio
@@ -38,7 +40,9 @@ LINK_PROGRAM = "bench-link"
 CAPTURE_PROGRAM = "bench-capture"
 _READY_S = 10.0
 _TIMER_S = 100e-6  # that a link may be idle until the kernel goes on
+_FRAME_MS = 0.2  # that a frame may take, and a bucket pass it in no time
 _ROUTER = ".router"
+_ETHERNET = 14  # bytes of a frame's header
 # It tells nobody that the other is beside it: that is not to be used.
 _FORWARDS = (
     "cd /proc/sys/net/ipv4; echo 1 > ip_forward; "
@@ -88,8 +92,16 @@ class Host(Strict):
     @property
     def rule(self) -> dict[str, float]:
         """What bench-link does to frames that leave it."""
-        names = ("delay_ms", "jitter_ms", "loss", "duplicate", "reorder")
+        names = ["delay_ms", "jitter_ms", "loss", "duplicate", "reorder"]
+        if self.frame_ms > _FRAME_MS:
+            names.append("rate_mbit")
         return {name: value for name in names if (value := getattr(self, name))}
+
+    @property
+    def frame_ms(self) -> float:
+        """That its longest frame takes by its rate; 0: no time."""
+        bits = 8 * ((self.mtu or 1500) + _ETHERNET)
+        return bits / self.rate_mbit / 1000 if self.rate_mbit else 0.0
 
     def words(self) -> str:
         """Its link, in words; "": as good as it gets."""
@@ -254,9 +266,9 @@ _FLOORS: dict[str, links.Floor] = {}
 async def _floor(hosts: list[Host], run: Run, program: Path, log: Path) -> str:
     """What carries the frames of these hosts, and what it adds by itself."""
     check(hosts, program)
-    trial = f"{run.temporary.name}-trial"
-    await _tool("ip", "netns", "add", trial)
+    trial = f"{run.temporary.name}-.trial"
     try:
+        await _tool("ip", "netns", "add", trial)
         by, why = await links.carrier(trial, [host.rule for host in hosts], _tool)
     finally:
         await _tool("ip", "netns", "delete", trial, may_fail=True)
@@ -284,7 +296,7 @@ async def _build(
 ) -> dict[str, Place]:  # fmt: skip
     check(hosts, program)
     prefix = run.temporary.name
-    switch = f"{prefix}-switch"
+    switch = f"{prefix}-.switch"  # no host has such a name
     # The router is one host more, whose link is as good as it gets.
     routed = hosts[0].routed
     every = [*hosts, *([Host(name=_ROUTER, mtu=_mtu(hosts))] if routed else [])]
@@ -354,7 +366,7 @@ def _bucket(rate_mbit: float, mtu: int | None) -> list[str]:
     """What goes at once after a pause, as a link's would not, is as little as lets it be full: a
     frame and a half, or what the rate makes of the kernel's timers. What would wait for longer than
     400 ms is dropped."""
-    burst = max(round(1.5 * ((mtu or 1500) + 14)), round(rate_mbit * 1e6 / 8 * _TIMER_S))
+    burst = max(round(1.5 * ((mtu or 1500) + _ETHERNET)), round(rate_mbit * 1e6 / 8 * _TIMER_S))
     return ["tbf", "rate", f"{rate_mbit:g}mbit", "burst", str(burst), "latency", "400ms"]
 
 

@@ -37,7 +37,7 @@ def mtu(profile: str) -> int:
     if profile == LOCAL:
         return _LOOPBACK
     fields = PROFILES.get(profile, {})
-    return int(fields.get("mtu", _ETHERNET)) - tunnels.OVERHEAD.get(fields.get("tunnel", ""), 0)
+    return int(fields.get("mtu", _ETHERNET)) - tunnels.RESERVED.get(fields.get("tunnel", ""), 0)
 
 
 def wire_bytes(profile: str, payload: int) -> int:

@@ -45,8 +45,14 @@ def _figures(of: list[dict]) -> list[str]:
     lrc = least if least == most else f"{least} to {most}"
     worst += " ?" * any(map(rates.disturbed, of))
     return [flows, worst, f"{counts['planned']:,}", f"{counts['sent']:,}", lost(counts),
-            f"{samples.elements_missed(of):,}", _of_all(max, of, "p99_ms"),
-            _of_all(max, of, "max_ms"), lrc]  # fmt: skip
+            f"{samples.elements_missed(of):,}", _of_all(max, of, "p99_ms") + _but(told, "p99_ms"),
+            _of_all(max, of, "max_ms"), lrc + _but(told, "lrc_ms")]  # fmt: skip
+
+
+def _but(told: list[dict], key: str) -> str:
+    """Of how many flows this is, where others that have times are too short for it."""
+    known = sum(s[key] is not None for s in told)
+    return f" (of {known} of {len(told)})" if 0 < known < len(told) else ""
 
 
 def _of_all(chosen: Callable, of: list[dict], key: str) -> str:

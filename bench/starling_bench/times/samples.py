@@ -20,6 +20,7 @@ RAW = np.dtype([("arrived", "<u8"), ("delivery", "<i8"), ("count", "<u4"), ("sen
 PING = np.dtype([("to", "<u4"), ("size", "<u4"), *((n, "<u8") for n in
                  ("sent", "there", "back", "came"))])  # fmt: skip
 _OF = "what was heard"
+_LOG_BYTES = "log_bytes"  # the key under which a table says how large the log was
 # Of the ring: one for each update of its own.
 _ELEMENTS = 60
 
@@ -89,7 +90,7 @@ def pack(directory: Path, test: int, name: str) -> None:
         columns = [found["sender"].astype("u1"), found["count"], found["arrived"],
                    found["delivery"]]  # fmt: skip
         # What the log took while the test ran is said with the table.
-        about = {"log_bytes": str(raw.stat().st_size)}
+        about = {_LOG_BYTES: damage.sealed(str(raw.stat().st_size))}
         schema = _schema().with_metadata(about)
         encodings = {name: "DELTA_BINARY_PACKED" for name in schema.names[1:]}
         parquet.write_table(
@@ -132,19 +133,17 @@ def _schema():
 
 def log_bytes(directory: Path, test: int, name: str) -> int:
     """How large a federate's files of a test were on disk while it ran: samples, echoes, facts."""
-    import pyarrow.parquet as parquet
-
     pack(directory, test, name)
     path = file(directory, "samples", test, name, "parquet")
     try:
         with damage.reading(path, _OF):
-            about = parquet.read_schema(path).metadata if path.exists() else None
+            of_log = int(damage.head(path, _LOG_BYTES, _OF) or 0) if path.exists() else 0
         others = [file(directory, "pings", test, name, "raw"),
                   file(directory, "facts", test, name, "json")]  # fmt: skip
         sizes = [other.stat().st_size for other in others if other.exists()]
     except OSError as e:
         raise cannot("read samples", e, path) from None
-    return int((about or {}).get(b"log_bytes", 0)) + sum(sizes)
+    return of_log + sum(sizes)
 
 
 @lru_cache(maxsize=4)

@@ -3,6 +3,7 @@ write.
 """
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ..statistics.estimates import Estimate
@@ -34,9 +35,15 @@ class Choice:
 SEVERAL = "several attributes"
 
 
-def recommend(
-    found: dict[str, Evidence | None], several: tuple[float, Ease], of: str = "on the wire"
-) -> Choice:
+def mean_bytes(tests: list[dict], modes: Collection[str]) -> dict[str, float]:
+    """Of an update, by layout: of those of which each mode was tested."""
+    sizes: dict[str, dict[str, int]] = {}
+    for s in tests:
+        sizes.setdefault(s["layout"], {})[s["mode"]] = s["length"]
+    return {x: sum(of.values()) / len(of) for x, of in sizes.items() if of.keys() >= {*modes}}
+
+
+def recommend(found: dict[str, Evidence | None], several: tuple[float, Ease], of: str) -> Choice:
     """Which layout, and why. Out is what is not known to be faster than several attributes, then
     what is known to be slower than the fastest, then what is over a tenth longer than the
     shortest; of the rest it is the one that is least to write. None: what a layout costs is not
@@ -93,7 +100,8 @@ def overall(ways: list[tuple[str, Choice]]) -> list[str]:
     there. The first is that for all; of several with as many it is open."""
     said = []
     for figure in dict.fromkeys(figure for figure, _ in ways):
-        of = [choice for by, choice in ways if by == figure and choice.layout]
+        every = [choice for by, choice in ways if by == figure]
+        of = [choice for choice in every if choice.layout]
         if len(of) < 2:
             continue
         counts = Counter(choice.layout for choice in of).most_common()
@@ -102,6 +110,8 @@ def overall(ways: list[tuple[str, Choice]]) -> list[str]:
             f"{layout} in {count:,} (known to be worse in {sum(layout in c.worse for c in of):,})"
             for layout, count in counts
         )
-        said.append(f"Recommendation over {len(of):,} ways, by {figure}: {' or '.join(first)}. "
+        judged = f" of {len(every):,}" * (len(of) < len(every))
+        taken = " or ".join(first)
+        said.append(f"Recommendation over {len(of):,}{judged} ways, by {figure}: {taken}. "
                     f"Recommended are {each}")  # fmt: skip
     return said

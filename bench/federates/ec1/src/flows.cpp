@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -320,12 +319,7 @@ void Flows::count(Flow& flow, std::size_t publisher, std::size_t entity, std::ui
         ++flow.unique;
         if (sequence < flow.newest[entity]) ++flow.reordered;
         else flow.newest[entity] = sequence;
-        double const value = static_cast<double>(latency), off = value - flow.mean;
-        flow.mean += off / static_cast<double>(flow.unique);
-        flow.squares += off * (value - flow.mean);
-        if (flow.unique == 1) flow.least = flow.most = latency;
-        flow.least = std::min(flow.least, latency);
-        flow.most = std::max(flow.most, latency);
+        flow.least = flow.unique == 1 ? latency : std::min(flow.least, latency);
         flow.firstStamp = flow.unique == 1 ? stamp : std::min(flow.firstStamp, stamp);
         flow.lastArrival = now;
     } else {
@@ -366,7 +360,6 @@ Json Flows::received() {
     Json const lost = told.tellsLost ? Json(told.lost - lostBefore_) : Json();
     Json flows = Json::array();
     for (auto const& flow : from_) {
-        double const n = static_cast<double>(flow.unique);
         // Between clocks that differ it is told without the shortest latency, of which nothing is
         // known here.
         auto const all = static_cast<std::int64_t>(flow.lastArrival - flow.firstStamp);
@@ -380,10 +373,6 @@ Json Flows::received() {
                          {"lost_on_the_way", lost},
                          {"tired", tired_ ? 1 : 0},
                          {"took_s", took},
-                         {"mean_ns", flow.mean},
-                         {"sd_ns", flow.unique > 1 ? std::sqrt(flow.squares / (n - 1)) : 0},
-                         {"min_ns", flow.least},
-                         {"max_ns", flow.most},
                          {"unrecorded", dropped},
                          {"heard", flow.heard},
                          {"discovered", discovered_},

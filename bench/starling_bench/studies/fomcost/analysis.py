@@ -4,12 +4,10 @@ and which layout to take.
 
 from pathlib import Path
 
-import numpy as np
-
 from ...captured.capture import by_way, seen_alike
 from ...statistics import rates
 from ...statistics.estimates import Estimate, Fit, fit, more
-from ...values.choice import Choice, Evidence, overall, recommend
+from ...values.choice import Choice, Evidence, mean_bytes, overall, recommend
 from ...values.own_class import side_by_side
 from ...values.source import Ease, ease
 from .fields import COMBINED, MODES
@@ -71,13 +69,12 @@ def ease_of(layout: str) -> Ease:
 
 def evidence(group: list[dict], wire: list[dict]) -> tuple[dict, tuple[float, Ease], str]:
     """Of each layout an Evidence, or None, and of several attributes; where bytes are counted."""
-    sizes: dict[str, list[int]] = {}
-    for s in series(wire, "modes") or series(group, "modes"):
-        sizes.setdefault(s["layout"], []).append(s["length"])
-    mean = {layout: float(np.mean(each)) for layout, each in sizes.items()}
-    saves = {layout: penalty(group, layout, list(MODES)) for layout in COMBINED}
-    found = {x: s and Evidence(s, mean[x], ease_of(x)) for x, s in saves.items() if x in mean}
-    of = "on the wire" if any(s["wire"] for s in wire) else "of values"
+    tests, captured = series(group, "modes"), [s for s in series(wire, "modes") if s["wire"]]
+    mean, seen = (mean_bytes(those, MODES) for those in (tests, captured))
+    mean, of = (seen, "on the wire") if seen.keys() >= mean.keys() else (mean, "of values")
+    there = {s["layout"] for s in tests}
+    saves = {x: penalty(group, x, list(MODES)) for x in COMBINED if x in there}
+    found = {x: s and Evidence(s, mean[x], ease_of(x)) for x, s in saves.items()}
     return found, (mean.get("multiple", 0), ease_of("multiple")), of
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...by_hand.planner import Outcome, Planning, rank
 from ...errors import BenchError
+from ...kept.damage import miscounted
 from ...kept.store import Store
 from ...machines.rti import RAW
 from ...reports import transports
@@ -77,20 +78,25 @@ def figures(store: Store, row: dict) -> dict:
     """Those of a row that follow from what was logged."""
     record = store.record(row["sequence"], row["execution"])
     setting = record["tests"][str(row["test"])]
+    told = samples.facts(directory(store, row), row["test"], row["sender"])
+    turns, late, missed = map(told["deadlines"].get, ("turns", "late", "missed"))
+    own = setting_of(setting, told["station"]) | {
+        "held": "yes" if row["sent"] >= rates.HELD * row["planned"] else "no",
+        "late_share": (late + missed) / max(turns + missed, 1),
+    }
     try:
         found = flow(store, row, setting)
     except clocks.NoEstimate as e:
-        return _nothing() | {"clock": f"not known: {e}"}
-    ms = found.ms
-    if len(ms) != row["received"] - row["dropped"]:
-        raise BenchError(
-            "STL-RUN-009",
-            f"'{row['receiver']}' counted {row['received']} messages of '{row['sender']}' in test "
-            f"{row['test']}, and {len(ms)} are in its log",
-            str(directory(store, row)), "read the federates' logs there",
-        )  # fmt: skip
+        return _nothing() | own | {"clock": f"not known: {e}"}
+    if len(ms := found.ms) != row["received"] - row["dropped"]:
+        what = f"'{row['receiver']}' counted {row['received']} messages of '{row['sender']}' in "
+        what += f"test {row['test']}, and {len(ms)} are in its log"
+        path = directory(store, row)
+        raise miscounted(
+            what, samples.file(path, "samples", row["test"], row["receiver"], "parquet")
+        )
     if not len(ms):
-        return _nothing() | {"in_budget": 0.0, "clock": setting["clock"]}
+        return _nothing() | own | {"in_budget": 0.0, "clock": setting["clock"]}
     gap = 0.0
     if not setting["threaded"]:
         station = samples.facts(directory(store, row), row["test"], row["receiver"])["station"]
@@ -100,9 +106,9 @@ def figures(store: Store, row: dict) -> dict:
     lrc = None if ping is None or gap > phases.GAP_MAX else (float(sorted_ms[0]) - ping) / 2
     known = lambda p: stats.percentile_if_known(sorted_ms, p)  # noqa: E731
     # What never came is not in budget, nor is what by the clocks' bound may have come later.
-    surely = ms + found.bound_ms <= row["budget_ms"]
+    surely = ms + found.bound_ms <= own["budget_ms"]
     inside = float(np.count_nonzero(surely) / max(row["sent"], 1))
-    return {
+    return own | {
         "in_budget": inside, "min_ms": float(sorted_ms[0]), "mean_ms": float(ms.mean()),
         "p50_ms": known(50), "p90_ms": known(90), "p99_ms": known(99), "p999_ms": known(99.9),
         "max_ms": float(sorted_ms[-1]), "ping_ms": ping, "lrc_ms": lrc,
@@ -112,7 +118,7 @@ def figures(store: Store, row: dict) -> dict:
 
 def _nothing() -> dict:
     none = {k for k in _FIGURES if k.endswith("_ms")} | {"in_budget", "phase_gap"}
-    return dict.fromkeys(none - {"budget_ms"})
+    return dict.fromkeys(none)
 
 
 def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
@@ -122,15 +128,9 @@ def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
     setting = record["tests"][str(found["test"])]
     at = directory(store, found)
     told, heard = (samples.facts(at, found["test"], found[k]) for k in ("sender", "receiver"))
-    own = setting_of(setting, told["station"])
-    found |= {k: setting[k] for k in ("federates", "transport", "tick_hz")} | own
+    found |= {k: setting[k] for k in ("federates", "transport", "tick_hz")}
     found["scheduling"] = samples.scheduling(setting["scheduling"], told, heard)
     found["log_bytes"] = samples.log_bytes(at, found["test"], found["receiver"])
-    turns, late, missed = map(told["deadlines"].get, ("turns", "late", "missed"))
-    found |= {
-        "held": "yes" if found["sent"] >= rates.HELD * found["planned"] else "no",
-        "late_share": (late + missed) / max(turns + missed, 1),
-    }
     found |= figures(store, found)
     if missing := [c for c in _NAMES if c not in found]:
         raise BenchError("STL-RUN-007", f"the master sent a row without {missing[0]}")
@@ -178,4 +178,5 @@ PLANNING = Planning(
     ),
     {"clock": "estimate"},
     FLOW,
+    "64B@1",
 )
