@@ -132,12 +132,12 @@ def _of_counts(found: dict, setting: dict) -> dict:
     reliability = {"reliability": received / sent if sent else None}
     if setting["updates"]:
         return reliability | {"theory_mbps": None, "mbps": None}
-    mbit = found["payload"] * 8e-6
     lasts = max(1, int(rate * setting["seconds"] + 0.5)) / rate
     # What the first was late does not count, nor that a subscriber looks only so often.
     late_s = max((found["min_ms"] or 0) * 1e-3, found["lag_s"])
-    mbps = received * mbit / max(lasts, found["took_s"] - late_s)
-    return reliability | {"theory_mbps": found["entities"] * rate * mbit, "mbps": mbps}
+    mbps = received * found["payload"] * 8e-6 / max(lasts, found["took_s"] - late_s)
+    theory = found["entities"] * rate * found["payload"] * 8e-6
+    return reliability | {"theory_mbps": theory, "mbps": mbps}
 
 
 def _check_kept(found: dict, kept: int, path: Path) -> None:

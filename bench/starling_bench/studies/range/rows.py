@@ -91,10 +91,8 @@ def figures(store: Store, row: dict) -> dict:
     if len(ms := found.ms) != row["received"] - row["dropped"]:
         what = f"'{row['receiver']}' counted {row['received']} messages of '{row['sender']}' in "
         what += f"test {row['test']}, and {len(ms)} are in its log"
-        path = directory(store, row)
-        raise miscounted(
-            what, samples.file(path, "samples", row["test"], row["receiver"], "parquet")
-        )
+        at = directory(store, row), "samples", row["test"], row["receiver"], "parquet"
+        raise miscounted(what, samples.file(*at))
     if not len(ms):
         return _nothing() | own | {"in_budget": 0.0, "clock": setting["clock"]}
     gap = 0.0
