@@ -117,6 +117,15 @@ def test_hosts_behind_a_router_and_others_are_not_mixed(tmp_path):
     assert told.value.code == "STL-NET-007" and "behind a router" in hosts[0].words()
 
 
+def test_hosts_of_different_mtus_are_not_mixed():
+    hosts = [network.Host(name="a", mtu=1500), network.Host(name="b")]
+    network.check(hosts, Path(BMFED))
+    hosts.append(network.Host(name="c", mtu=9000))
+    with pytest.raises(BenchError, match="different MTUs") as told:
+        network.check(hosts, Path(BMFED))
+    assert told.value.code == "STL-NET-008"
+
+
 HOSTS = [
     network.Host(name="a", delay_ms=20, jitter_ms=2, loss=0.001, rate_mbit=10, seed=7),
     network.Host(name="b", delay_ms=5),

@@ -130,7 +130,7 @@ async def _hosts(
     made = network.network(hosts, bench.run, launcher, bench.program, log, bench.note)
     places = await stack.enter_async_context(made)
     for place in places.values() if rate else ():
-        await network.hold(place.space.name, rate)
+        await network.hold(place.space.name, rate, hosts[0].mtu)
     return places
 
 

@@ -227,6 +227,12 @@ def check(used: list[Host], program: Path) -> None:
             "STL-NET-007", "some hosts of one sequence are behind a router, and others are not",
             ", ".join(host.name for host in used), "give all the same 'routed'", USAGE,
         )  # fmt: skip
+    if len({host.mtu or 1500 for host in used}) > 1:
+        raise BenchError(
+            "STL-NET-008", "hosts of one sequence have different MTUs: their switch would drop what "
+            "is too long for one of them, and tell nobody", ", ".join(host.name for host in used),
+            "give all the same 'mtu'", USAGE,
+        )  # fmt: skip
     if not shutil.which("ip"):
         raise BenchError("STL-NET-002", "there is no program 'ip'", "", "install iproute2", USAGE)
     needed = {
@@ -299,7 +305,7 @@ async def _build(
     switch = f"{prefix}-.switch"  # no host has such a name
     # The router is one host more, whose link is as good as it gets.
     routed = hosts[0].routed
-    every = [*hosts, *([Host(name=_ROUTER, mtu=_mtu(hosts))] if routed else [])]
+    every = [*hosts, *([Host(name=_ROUTER, mtu=hosts[0].mtu)] if routed else [])]
     for space in (switch, *(f"{prefix}-{host.name}" for host in every)):
         spaces.append(space)
         await _tool("ip", "netns", "add", space)
@@ -376,11 +382,6 @@ def _address(number: int) -> str:
 
 def _hardware(number: int) -> str:
     return f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}"
-
-
-def _mtu(hosts: list[Host]) -> int | None:
-    """The largest of their links, that the router's takes what any of them sends."""
-    return max((host.mtu for host in hosts if host.mtu), default=None)
 
 
 def _interface(number: int, numbers: range, mtu: int | None, routed: bool) -> Iterator[list[str]]:
