@@ -141,6 +141,9 @@ def test_a_field_whose_name_is_damaged_is_not_taken_for_one_that_is_missing():
     with pytest.raises(BenchError, match="it has a field 'clocj', and no 'clock'") as told:
         recorded.tests(run, Path("run.json"), single, {})
     assert told.value.code == "STL-OUT-008"
+    test |= {"clock": test.pop("clocj"), "drift_ppn": test.pop("drift_ppm")}
+    with pytest.raises(BenchError, match="it has a field 'drift_ppn', and no 'drift_ppm'"):
+        recorded.tests(run, Path("run.json"), single, {"drift_ppm": 0})
 
 
 def test_fields_that_came_later_are_as_they_were_before():

@@ -1,14 +1,16 @@
 """What was measured and is damaged since is found out, whatever bit it is, not told as right."""
 
+import contextlib
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from starling_bench.errors import BenchError
 from starling_bench.flows import flows, updates
-from starling_bench.kept import damage, raw, results
+from starling_bench.kept import damage, raw, results, store
 from starling_bench.studies.range import STUDY as RANGE
 from starling_bench.times import clocks, oneway, samples
 
@@ -179,12 +181,14 @@ def test_figures_of_a_flow_are_made_of_what_was_logged_and_counted(tmp_path):
     made = row | flows.figures(Kept(tmp_path, "same"), row)
     assert (made["reliability"], made["theory_mbps"]) == (0.8, pytest.approx(0.8))
     assert made["mbps"] == pytest.approx(0.8, rel=1e-3) and 0 < made["min_ms"] < made["mean_ms"] < 1
-    for code in (damage.DAMAGED, "STL-RUN-009"):
+    path = updates.path_of(tmp_path / "s" / "e", 1, 1, "sub1")
+    for there in (True, False):
         with pytest.raises(BenchError, match="counted 2001 updates") as told:
             flows.figures(Kept(tmp_path, "same"), row | {"received": 2001})
-        assert told.value.code == code
+        assert told.value.where == str(path)
         # Who removes what was logged does not ask for another measurement.
-        updates.path_of(tmp_path / "s" / "e", 1, 1, "sub1").unlink(missing_ok=True)
+        assert store._to_measure(told.value) == there
+        path.unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize(("early_ms", "clock"), [(0.5, "estimate"), (9.0, "not known: an update")])
@@ -216,8 +220,9 @@ def facts(directory: Path, name: str, station: int) -> None:
     )
 
 
-def test_nothing_comes_before_it_was_sent(tmp_path):
-    """On one clock; an echo, which begins and ends by one, neither."""
+def test_nothing_comes_before_it_was_sent(tmp_path, monkeypatch):
+    """On one clock, or by more than clocks are compared to; an echo, which begins and ends by one,
+    neither."""
     for name, station in (("f1", 1), ("f2", 2)):
         facts(tmp_path, name, station)
     of_messages(tmp_path)
@@ -228,8 +233,13 @@ def test_nothing_comes_before_it_was_sent(tmp_path):
     with pytest.raises(BenchError, match=r"came 14\.6 ms before it was sent") as told:
         oneway.flow(tmp_path, 1, "f1", "f2", "same")
     assert told.value.code == damage.DAMAGED
-    with pytest.raises(clocks.NoEstimate):
-        oneway.flow(tmp_path, 1, "f1", "f2", "estimate")
+    for bound_ms, known in ((15.0, True), (14.0, False)):
+        way = np.array([-14_600_000]), bound_ms * 1e6
+        of = SimpleNamespace(ways_ns=lambda *_, way=way: way)
+        monkeypatch.setattr(clocks, "estimate", lambda *_, of=of: of)
+        with contextlib.nullcontext() if known else pytest.raises(clocks.NoEstimate) as why:
+            oneway.flow(tmp_path, 1, "f1", "f2", "estimate")
+        assert known or "14.6 ms before it was sent" in str(why.value)
     echo = np.zeros(2, dtype=samples.PING)
     echo["to"], echo["sent"], echo["there"], echo["back"], echo["came"] = 2, 100, 120, 130, 180
     echoes = samples.file(tmp_path, "pings", 1, "f1", "raw")

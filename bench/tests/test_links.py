@@ -144,7 +144,7 @@ def test_where_the_kernel_has_netem_it_is_used(tmp_path, monkeypatch):
     bucket = "tbf rate 10mbit burst 2271 latency 400ms"
     assert of_hosts == [
         f"-n {a} qdisc add dev eth0 root handle 1: "
-        "netem limit 65536 delay 20ms 2ms rate 10mbit loss 0.1% seed 7",
+        "netem limit 65536 delay 20ms 2ms rate 100gbit loss 0.1% seed 7",
         f"-n {a} qdisc add dev eth0 parent 1:1 {bucket}",
         f"-n {b} qdisc add dev eth0 root handle 1: netem limit 65536 delay 5ms",
         f"-n {b} qdisc add dev eth0 parent 1:1 pfifo limit 65536",
@@ -157,10 +157,12 @@ def test_where_the_kernel_has_netem_it_is_used(tmp_path, monkeypatch):
 
 def test_links_whose_frames_are_long_are_made_as_those_that_delay():
     """A bucket would pass them in no time."""
-    for mtu, rate, rule in ((1500, 100, {}), (9000, 100, {"rate_mbit": 100}), (9000, 1000, {}),
-                            (None, 50, {"rate_mbit": 50}), (9000, None, {})):  # fmt: skip
-        assert network.Host(name="a", mtu=mtu, rate_mbit=rate).rule == rule
-    assert links.netem({"rate_mbit": 50}, 1) == ["netem", "limit", "65536", "rate", "50mbit"]
+    for mtu, rate, slow in ((1500, 100, False), (9000, 100, True), (9000, 1000, False),
+                            (None, 50, True), (9000, None, False)):  # fmt: skip
+        host = network.Host(name="a", mtu=mtu, rate_mbit=rate)
+        assert (host.slow, host.rule) == (slow, {})
+        by, _ = asyncio.run(network._carrier("none", [host]))
+        assert by == (links.EMULATOR if slow else links.BRIDGE)
     jitter = links.netem({"delay_ms": 5, "jitter_ms": 1}, 1)
     assert jitter == [
         "netem",
@@ -192,7 +194,7 @@ def test_where_netem_would_not_do_the_emulator_does(tmp_path, monkeypatch, refus
     assert running == ([network.LINK] if why else [])
 
     async def chosen() -> tuple[str, str]:
-        return await links.carrier("none", [host.rule for host in hosts], network._tool)
+        return await network._carrier("none", hosts)
 
     by, said = asyncio.run(chosen())
     assert (by, said.startswith(why)) == ("bench-link" if why else "netem", True)
@@ -228,7 +230,8 @@ def test_gre_is_the_kernels_where_it_has_it(tmp_path, monkeypatch, names, can, b
     told: list[str] = []
     hosts = [network.Host(name=name, tunnel="gre", rate_mbit=100) for name in names]
     running, places = made(tmp_path, hosts, told.append)
-    assert told == [f"GRE is {by}"]
+    at_once, gre = told
+    assert gre == f"GRE is {by}" and "a frame takes 0.12 ms on a cable" in at_once
     assert running == [network.LINK] * (0 if by == "the kernel's." else len(names))
     assert [p.address for p in places.values()] == [f"10.78.0.{n + 2}" for n in range(len(names))]
     ends = [("a", "2", "3"), ("b", "3", "2")] if len(names) == 2 else []
@@ -244,7 +247,10 @@ def test_gre_is_the_kernels_where_it_has_it(tmp_path, monkeypatch, names, can, b
 def test_links_that_do_nothing_to_frames_are_a_bridge(tmp_path):
     told: list[str] = []
     hosts = [network.Host(name="a", rate_mbit=100), network.Host(name="b")]
-    assert made(tmp_path, hosts, told.append)[0] == [] and told == []
+    assert made(tmp_path, hosts, told.append)[0] == []
+    (at_once,) = told
+    assert at_once.startswith("Links of a rate alone pass the first frame and a half after a pause")
+    assert made(tmp_path, hosts[1:], told.append)[0] == [] and told == [at_once]
 
 
 def test_a_rule_in_netems_words():

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import combinations
 from operator import itemgetter
 
+from ..reports.cells import ms
 from ..statistics import findings
 from ..statistics.findings import Finding
 from .points import ASIDE, THEORY_MIN, identity, judged, plain
@@ -55,6 +56,20 @@ def nearly_all(whole: list[dict]) -> Finding:
     found = findings.every(statement, many, lambda p: (p["reliability"] or 0) >= 0.999, name)
     few = f"{len(whole) - len(many)} more have fewer" if len(many) < len(whole) else ""
     return replace(found, numbers="; ".join(filter(None, (found.numbers, few))))
+
+
+def at_most(prompt: list[dict], payload: int, most_ms: float) -> Finding:
+    """Of the latest flow of each of the longest updates, with the latest of them all."""
+    statement = f"median latency at {payload} bytes is at most {most_ms} ms, as there"
+    known = [p for p in prompt if p["payload"] == payload and p["sure_p50_ms"] is not None]
+    # Where the clocks leave it open nothing is said.
+    known = [p for p in known if abs(p["most_p50_ms"] - most_ms) >= p["bound_ms"]]
+    found = findings.every(statement, known, lambda p: p["most_p50_ms"] <= most_ms, name)
+    if not known:
+        return found
+    longest = max(known, key=itemgetter("most_p50_ms"))
+    here = f"at most {ms(longest['most_p50_ms'], longest['bound_ms'])} ms here ({name(longest)})"
+    return replace(found, numbers=f"{here}; {found.numbers}")
 
 
 def busy(every: list[dict]) -> list[Finding]:

@@ -40,7 +40,7 @@ ASKED = ("topology", "configuration", "entities", "rate", "payload", "transport"
 POSSIBLE = dict.fromkeys(
     ("sent", "received", "duplicates", "reordered", "late", "wrong", "unsent", "late_sends",
      "unrecorded", "fragments", "tired"), (1, COUNT_MAX),
-) | dict.fromkeys(("took_s", "send_s"), (1e-9, 1e8))  # fmt: skip
+) | {"send_s": (1e-9, 1e8)}  # fmt: skip
 
 
 def row(store: Store, sequence: str, execution: str, setting: dict, event: dict) -> dict:
@@ -61,8 +61,6 @@ def row(store: Store, sequence: str, execution: str, setting: dict, event: dict)
                 "as nobody sent them", do="the middleware or the federate is wrong: read the logs",
             )  # fmt: skip
         found |= _logged(store, found, setting)
-        if found["clock"] != "same":
-            found["took_s"] += (found["min_ms"] or 0) * 1e-3  # which it could not tell
         found |= _of_counts(found, setting)
         found["why"] = "" if found["received"] else _why(found)
     except KeyError as e:
@@ -119,10 +117,9 @@ def _logged(store: Store, found: dict, setting: dict) -> dict:
     made |= updates.clock(path, of) if clock != "same" else {"clock": "same", "bound_ms": 0.0}
     least_ms, bound_ms = made["min_ms"] or 0.0, made["bound_ms"]
     if bound_ms is not None and least_ms < -bound_ms:
-        early = f"an update came {-least_ms:.3g} ms before it was sent"
         if clock == "same":
-            raise damage.damaged(early, path)
-        made["clock"] = f"not known: {early}, and they differ by {bound_ms:.3g} ms at most"
+            raise damage.damaged(f"an update came {-least_ms:.3g} ms before it was sent", path)
+        made |= {"clock": f"not known: {clocks.early(-least_ms, bound_ms)}", "bound_ms": None}
     return made if made["clock"] in clocks.KNOWN else made | dict.fromkeys(_TIMES)
 
 
@@ -135,7 +132,7 @@ def _of_counts(found: dict, setting: dict) -> dict:
     lasts = max(1, int(rate * setting["seconds"] + 0.5)) / rate
     # What the first was late does not count, nor that a subscriber looks only so often.
     late_s = max((found["min_ms"] or 0) * 1e-3, found["lag_s"])
-    mbps = received * found["payload"] * 8e-6 / max(lasts, found["took_s"] - late_s)
+    mbps = received * found["payload"] * 8e-6 / max(lasts, (found["took_s"] or 0.0) - late_s)
     theory = found["entities"] * rate * found["payload"] * 8e-6
     return reliability | {"theory_mbps": theory, "mbps": mbps}
 
@@ -146,7 +143,7 @@ def _check_kept(found: dict, kept: int, path: Path) -> None:
     if not received - (found["unrecorded"] or 0) <= kept <= received:
         what = f"'{found['receiver']}' counted {received} updates of '{found['sender']}' in sample "
         what += f"{found['sample']} of test {found['test']}, and {kept} are in its log"
-        raise damage.miscounted(what, path)
+        raise BenchError("STL-RUN-009", what, str(path), "read the federates' logs there")
 
 
 def summarize(of: list[dict]) -> dict:

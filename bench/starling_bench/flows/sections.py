@@ -248,10 +248,4 @@ def emulated(summaries: list[dict]) -> list[str]:
         "Sites are emulated: network namespaces of this machine, which share its CPUs and its "
         f"clock; the server of an RTI is at the first. {'; '.join(said)}."
     )
-    if buckets := [h for h in made.values() if h.rate_mbit and not h.rule]:
-        frame = f"{buckets[0].frame_ms:.2g} ms"
-        what += (
-            " Links of a rate alone pass the first frame and a half after a pause in no time, "
-            f"where a frame takes {frame} on a cable: what is in that comes so much too early."
-        )
     return [f'<p class="note">{escape(what)}</p>']

@@ -28,6 +28,7 @@ RAW = np.dtype([("sent_ns", "<u8"), ("latency_ns", "<i8"), ("sequence", "<u4"), 
 # So many are in memory at a time.
 CHUNK = 1 << 20
 _PING = samples.PING.itemsize
+_MOMENTS = ("mean_ms", "sd_ms", "min_ms", "max_ms", "took_s")
 _CLOCKS = "clocks"  # the key under which a table says what is known of its publishers'
 _OTHERS = ""  # there: of those of which nothing is
 _SILENT = {"estimate": "no echo came back", "daemon": "its host said nothing of it"}
@@ -240,7 +241,7 @@ def counted(path: Path, publisher: int) -> int:
     with _reading(path):
         exactly = _exactly(path, path.stat().st_mtime_ns)
         if exactly is not None:
-            return exactly.get(publisher, {"came": 0})["came"]
+            return exactly.get(publisher, {}).get("came", 0)
         mine = (polars.col("publisher") == publisher) & polars.col("first")
         asked = polars.scan_parquet(path).filter(mine).select(polars.len())
         return asked.collect(engine="streaming").item()
@@ -259,25 +260,36 @@ def _exactly(path: Path, stamp: int) -> dict[int, dict[str, float]] | None:
     enough = {n: polars.len() >= least(s) for n, s in SHARES.items()}
     asked = [polars.when(enough[n]).then(at.quantile(s, "higher") / 1e6).alias(n)
              for n, s in SHARES.items()]  # fmt: skip
-    asked += [polars.len().alias("came")]
+    asked += [polars.len().alias("came"), *_moments()]
     found = scan.filter(polars.col("first")).group_by("publisher").agg(asked).collect()
     return {row.pop("publisher"): row for row in found.to_dicts()}
 
 
 def moments(path: Path, publisher: int) -> dict[str, float | None]:
-    """Mean, standard deviation, least and most of a publisher's latencies, in ms."""
+    """Mean, standard deviation, least and most of a publisher's latencies, in ms, and how long it
+    was from its first send to the last arrival, in s, by its clock."""
     import polars
 
+    none = dict.fromkeys(_MOMENTS)
     if not path.exists():
-        return dict.fromkeys(("mean_ms", "sd_ms", "min_ms", "max_ms"))
-    at = polars.col("latency_ns") / 1e6
-    spread = polars.when(polars.len() == 1).then(0.0).otherwise(at.std())
-    asked = [at.mean().alias("mean_ms"), spread.alias("sd_ms"),
-             at.min().alias("min_ms"), at.max().alias("max_ms")]  # fmt: skip
-    mine = (polars.col("publisher") == publisher) & polars.col("first")
+        return none
     with _reading(path):
-        scan = polars.scan_parquet(path).filter(mine).select(asked)
+        exactly = _exactly(path, path.stat().st_mtime_ns)
+        if exactly is not None:
+            return {name: exactly.get(publisher, none)[name] for name in _MOMENTS}
+        mine = (polars.col("publisher") == publisher) & polars.col("first")
+        scan = polars.scan_parquet(path).filter(mine).select(*_moments())
         return scan.collect(engine="streaming").row(0, named=True)
+
+
+def _moments() -> list:
+    import polars
+
+    at, sent = polars.col("latency_ns"), polars.col("sent_ns").cast(polars.Int64)
+    spread = polars.when(polars.len() == 1).then(0.0).otherwise((at / 1e6).std())
+    took = ((sent + at).max() - sent.min()) / 1e9
+    values = (at / 1e6).mean(), spread, at.min() / 1e6, at.max() / 1e6, took
+    return [value.alias(name) for name, value in zip(_MOMENTS, values, strict=True)]
 
 
 def together(path: Path, publisher: int, gap_s: float) -> float | None:

@@ -23,14 +23,6 @@ def damaged(what: str, path: Path) -> BenchError:
     return BenchError(DAMAGED, what, str(path), do)
 
 
-def miscounted(what: str, path: Path) -> BenchError:
-    """As many values are not kept as were counted. Where the file was removed that is no reason to
-    measure its test anew."""
-    if path.exists():
-        return damaged(what, path)
-    return BenchError("STL-RUN-009", what, str(path), "read the federates' logs there")
-
-
 @contextlib.contextmanager
 def reading(path: Path, of: str) -> Iterator[None]:
     """Whatever a library has against a table of these becomes that message; what the system has

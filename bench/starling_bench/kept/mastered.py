@@ -46,15 +46,18 @@ def rows(directory: Path, study: Study, run: dict) -> list[dict]:
             for row in _read(path, study, names):
                 test = record["tests"].get(str(row["test"]))
                 pairs = (test.get("pairs") or record["pairs"]) if test else 0
-                if not (test and 1 <= row["sample"] <= test["samples"] and row["pair"] <= pairs):
-                    continue  # nobody asked for it
-                try:
-                    check(row, {(record["sequence"], record["execution"]): record}, study)
-                except ValueError as e:
-                    raise _none(e, path) from None
+                asked = test and 1 <= row["sample"] <= test["samples"] and 1 <= row["pair"] <= pairs
+                if not asked:
+                    continue
                 key = (*names.values(), row["test"], row["pair"], row["sample"])
                 found.pop(key, None)
                 found[key] = row
+    records = {(e["sequence"], e["execution"]): e for e in run["executions"]}
+    for row in found.values():
+        try:
+            check(row, records, study)
+        except ValueError as e:
+            raise _none(e, directory / row["sequence"] / row["execution"]) from None
     return list(found.values())
 
 

@@ -112,13 +112,12 @@ def tests(run: dict, path: Path, single: type[Strict], before: dict[str, object]
     for execution in run["executions"]:
         for number, test in execution["tests"].items():
             at = f"{execution['sequence']}/{execution['execution']} test {number}"
-            known = before | test
             # Of an earlier version it may lack a field, and of a later one have another.
-            lacking = single.model_fields.keys() - known
-            if lacking and (strange := known.keys() - single.model_fields):
+            lacking = single.model_fields.keys() - test
+            if lacking and (strange := test.keys() - single.model_fields):
                 why = f"it has a field '{min(strange):.50}', and no '{min(lacking)}'"
                 raise _refused(f"{at}: {why}", path)
-            given = {k: v for k, v in known.items() if k in single.model_fields}
+            given = {k: v for k, v in (before | test).items() if k in single.model_fields}
             try:
                 made = single.model_validate(given)
             except ValidationError as e:

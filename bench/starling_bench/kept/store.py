@@ -512,17 +512,17 @@ class Store:
         self._known.clear()
 
     def drop_damaged(self) -> list[str]:
-        """Rows whose raw values are there, but damaged, are none: their tests are not done. What is
-        measured anew, as notes."""
+        """Rows whose raw values are there, but damaged or not all, are none: their tests are not
+        done. What is measured anew, as notes."""
         kept, notes = [], {}
         for row, made in self._made_anew():
-            if not (isinstance(made, BenchError) and made.code == DAMAGED):
+            if not isinstance(made, BenchError) or not _to_measure(made):
                 kept.append(row)
                 continue
             sequence, execution, test, _ = _at(row)
             self.record(sequence, execution)["problems"].pop(str(test), None)
-            name = Path(made.where).name
-            notes[f"{sequence}/{execution}, test {test} was measured anew: {name} was damaged."] = 0
+            why = f"{Path(made.where).name} was damaged" if made.code == DAMAGED else made.what
+            notes[f"{sequence}/{execution}, test {test} was measured anew: {why}."] = 0
         self.rows = kept
         self._made.clear()
         return list(notes)
@@ -602,6 +602,11 @@ class Store:
 
 def _at(row: dict) -> tuple[str, str, int, int]:
     return row["sequence"], row["execution"], row["test"], row["pair"]
+
+
+def _to_measure(why: BenchError) -> bool:
+    """Not what somebody removed."""
+    return why.code == DAMAGED or (why.code in _NOT_WHOLE and Path(why.where).is_file())
 
 
 def _wanted(record: dict, test: dict) -> int:

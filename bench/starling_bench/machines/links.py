@@ -1,7 +1,7 @@
 """What carries frames between hosts that are network namespaces: a bridge of the kernel; where
-links delay (also by their rate, where frames are long), lose, double or reorder, netem at the
-bridge's hosts where the kernel has it, else bench-link, the emulator. And its floor: what it adds
-with nothing asked, measured beside the bare bridge.
+links delay, lose, double or reorder, netem at the bridge's hosts where the kernel has it, else
+bench-link, the emulator, which also carries frames that take long by a rate alone. And its floor:
+what it adds with nothing asked, measured beside the bare bridge.
 """
 
 import asyncio
@@ -26,9 +26,14 @@ _SETTLES_S, _LOOKS = 0.05, 40
 Tool = Callable[..., Awaitable[bool]]
 
 
-async def carrier(space: str, rules: list[dict[str, float]], tool: Tool) -> tuple[str, str]:
+async def carrier(
+    space: str, rules: list[dict[str, float]], tool: Tool, slow: bool
+) -> tuple[str, str]:
     """What carries frames by these rules, and why it is not netem. `space` is a namespace to try it
-    in; `tool` runs a program, and says whether it could."""
+    in; `tool` runs a program, and says whether it could. `slow`: by a rate at which a frame takes
+    long."""
+    if slow and not any(rules):
+        return EMULATOR, "the kernel's buckets pass a frame in no time"
     if not any(rules):
         return BRIDGE, ""
     trial = ["tc", "-n", space, "qdisc", "replace", "dev", "lo", "root", "netem", "delay", "1ms"]
@@ -46,10 +51,8 @@ def netem(rule: dict[str, float], seed: int) -> list[str]:
     said = ["netem", "limit", _LIMIT]
     if delay := rule.get("delay_ms"):
         said += ["delay", f"{delay:g}ms"]
-        said += [f"{rule['jitter_ms']:g}ms"] if "jitter_ms" in rule else []
-    # By a rate, though one that nothing reaches, no frame is due before the one before it.
-    if "rate_mbit" in rule or "jitter_ms" in rule:
-        said += ["rate", f"{rule['rate_mbit']:g}mbit" if "rate_mbit" in rule else _NO_RATE]
+        # By a rate, though one that nothing reaches, no frame is due before the one before it.
+        said += [f"{rule['jitter_ms']:g}ms", "rate", _NO_RATE] if "jitter_ms" in rule else []
     for name in ("loss", "duplicate", "reorder"):
         # What nothing waits for can't go ahead of anything.
         if name in rule and (name != "reorder" or delay):

@@ -4,7 +4,7 @@ Of these each has an interface "eth0" and an address of its own; a switch joins 
 veth pairs, or, where links delay, lose, double or reorder and the kernel has no netem, a user-space
 switch with TAP devices (bench-link): `links` chooses, and measures what that adds by itself. A rate
 is kept by a token bucket at the host's interface. That passes a frame in no time after a pause,
-which is wrong by so much as long or slow frames take: such links are made as those that delay.
+which is wrong by so much as long or slow frames take: such links are bench-link's, too.
 Hosts that are `routed` are kept apart by the switch, and a namespace of its own forwards what they
 send to each other. What passes a host's interface may be captured (bench-capture, capture.py). All
 of it ends with the federation execution.
@@ -41,6 +41,10 @@ CAPTURE_PROGRAM = "bench-capture"
 _READY_S = 10.0
 _TIMER_S = 100e-6  # that a link may be idle until the kernel goes on
 _FRAME_MS = 0.2  # that a frame may take, and a bucket pass it in no time
+_AT_ONCE = (
+    "Links of a rate alone pass the first frame and a half after a pause in no time, where a frame "
+    "takes {:.2g} ms on a cable: what is in that comes so much too early."
+)
 _ROUTER = ".router"
 _ETHERNET = 14  # bytes of a frame's header
 # It tells nobody that the other is beside it: that is not to be used.
@@ -92,9 +96,7 @@ class Host(Strict):
     @property
     def rule(self) -> dict[str, float]:
         """What bench-link does to frames that leave it."""
-        names = ["delay_ms", "jitter_ms", "loss", "duplicate", "reorder"]
-        if self.frame_ms > _FRAME_MS:
-            names.append("rate_mbit")
+        names = ("delay_ms", "jitter_ms", "loss", "duplicate", "reorder")
         return {name: value for name in names if (value := getattr(self, name))}
 
     @property
@@ -102,6 +104,11 @@ class Host(Strict):
         """That its longest frame takes by its rate; 0: no time."""
         bits = 8 * ((self.mtu or 1500) + _ETHERNET)
         return bits / self.rate_mbit / 1000 if self.rate_mbit else 0.0
+
+    @property
+    def slow(self) -> bool:
+        """A bucket would pass its frames sooner than they can be."""
+        return self.frame_ms > _FRAME_MS
 
     def words(self) -> str:
         """Its link, in words; "": as good as it gets."""
@@ -229,14 +236,14 @@ def check(used: list[Host], program: Path) -> None:
         )  # fmt: skip
     if len({host.mtu or 1500 for host in used}) > 1:
         raise BenchError(
-            "STL-NET-008", "hosts of one sequence have different MTUs: their switch would drop what "
-            "is too long for one of them, and tell nobody", ", ".join(host.name for host in used),
-            "give all the same 'mtu'", USAGE,
+            "STL-NET-008", "hosts of one sequence have different MTUs: their switch would drop, "
+            "and tell nobody, what is too long for one of them",
+            ", ".join(host.name for host in used), "give all the same 'mtu'", USAGE,
         )  # fmt: skip
     if not shutil.which("ip"):
         raise BenchError("STL-NET-002", "there is no program 'ip'", "", "install iproute2", USAGE)
     needed = {
-        LINK_PROGRAM: any(h.rule for h in used),
+        LINK_PROGRAM: any(h.rule or h.slow for h in used),
         CAPTURE_PROGRAM: any(h.capture for h in used),
     }
     for name in (name for name, wanted in needed.items() if wanted):
@@ -257,12 +264,19 @@ async def network(
     frames, whatever links do."""
     spaces: list[str] = []
     try:
-        if tell and any(host.rule for host in hosts):
+        if tell and any(host.rule or host.slow for host in hosts):
             tell(await _floor(hosts, run, program, log))
+        elif tell and (frame_ms := max((host.frame_ms for host in hosts), default=0)):
+            tell(_AT_ONCE.format(frame_ms))
         yield await _build(hosts, run, launcher, program, log, spaces, tell, by) if hosts else {}
     finally:
         for space in reversed(spaces):
             await _tool("ip", "netns", "delete", space, may_fail=True)
+
+
+async def _carrier(space: str, hosts: list[Host]) -> tuple[str, str]:
+    slow = any(host.slow for host in hosts)
+    return await links.carrier(space, [host.rule for host in hosts], _tool, slow)
 
 
 # Of what carries frames: measured once in a process.
@@ -275,7 +289,7 @@ async def _floor(hosts: list[Host], run: Run, program: Path, log: Path) -> str:
     trial = f"{run.temporary.name}-.trial"
     try:
         await _tool("ip", "netns", "add", trial)
-        by, why = await links.carrier(trial, [host.rule for host in hosts], _tool)
+        by, why = await _carrier(trial, hosts)
     finally:
         await _tool("ip", "netns", "delete", trial, may_fail=True)
     for one in (by, links.BRIDGE) if links.measurable(program) else ():
@@ -310,7 +324,7 @@ async def _build(
         spaces.append(space)
         await _tool("ip", "netns", "add", space)
     if by is None:
-        by, _ = await links.carrier(switch, [host.rule for host in hosts], _tool)
+        by, _ = await _carrier(switch, hosts)
     emulated = by == links.EMULATOR
     if emulated:
         await _emulate(every, launcher, program, log, spaces[1:])

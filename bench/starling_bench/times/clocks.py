@@ -164,6 +164,12 @@ def _strip(at: np.ndarray, low: np.ndarray, high: np.ndarray, begin: float, end:
     return _Window(begin, end, (found[0, 1], found[1, 1]), (found[0, -1], found[1, -1]))
 
 
+def early(by_ms: float, bound_ms: float) -> str:
+    """Why what is said of two clocks can't be: something came so much before it was sent."""
+    what = f"what came first was there {by_ms:.3g} ms before it was sent"
+    return f"{what}, by clocks of which it is said that they are compared to {bound_ms:.3g} ms"
+
+
 def doubt(clock: str, bound_ms: float | None, value_ms: float | None) -> str:
     """Why a time that was read from clocks says little; "": it does not."""
     if clock.startswith("not known"):

@@ -43,11 +43,8 @@ def flow(directory: Path, test: int, sender: str, receiver: str, clock: str) -> 
         # The sender's clock less the receiver's, whose pings have both.
         offset = clocks.estimate(mine["sent"], mine["there"], mine["back"], mine["came"])
         took, bound_ns = offset.ways_ns(arrived, delivery)
-    # Clocks that differ by less than they are said to don't bring about more.
     if len(took) and took.min() < -bound_ns:
-        early, most = -took.min() / 1e6, bound_ns / 1e6
-        what = f"a message came {early:.3g} ms before it was sent, and they differ by {most:.3g} ms"
-        raise clocks.NoEstimate(f"{what} at most")
+        raise clocks.NoEstimate(clocks.early(-took.min() / 1e6, bound_ns / 1e6))
     sent = arrived - took
     seconds = (sent - sent[0]) / 1e9 if len(sent) else sent.astype(float)
     return Flow(count, took / 1e6, seconds, bound_ns / 1e6)

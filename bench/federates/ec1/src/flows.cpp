@@ -319,9 +319,6 @@ void Flows::count(Flow& flow, std::size_t publisher, std::size_t entity, std::ui
         ++flow.unique;
         if (sequence < flow.newest[entity]) ++flow.reordered;
         else flow.newest[entity] = sequence;
-        flow.least = flow.unique == 1 ? latency : std::min(flow.least, latency);
-        flow.firstStamp = flow.unique == 1 ? stamp : std::min(flow.firstStamp, stamp);
-        flow.lastArrival = now;
     } else {
         ++flow.duplicates;
     }
@@ -360,10 +357,6 @@ Json Flows::received() {
     Json const lost = told.tellsLost ? Json(told.lost - lostBefore_) : Json();
     Json flows = Json::array();
     for (auto const& flow : from_) {
-        // Between clocks that differ it is told without the shortest latency, of which nothing is
-        // known here.
-        auto const all = static_cast<std::int64_t>(flow.lastArrival - flow.firstStamp);
-        double const took = static_cast<double>(all - (test_.echo ? flow.least : 0)) * 1e-9;
         flows.push_back({{"publisher", flow.publisher},
                          {"received", flow.unique},
                          {"duplicates", flow.duplicates},
@@ -372,7 +365,6 @@ Json Flows::received() {
                          {"wrong", flow.wrong},
                          {"lost_on_the_way", lost},
                          {"tired", tired_ ? 1 : 0},
-                         {"took_s", took},
                          {"unrecorded", dropped},
                          {"heard", flow.heard},
                          {"discovered", discovered_},

@@ -71,8 +71,6 @@ private:
         std::vector<bool> seen;             // by entity and sequence number
         std::vector<std::uint32_t> newest;  // by entity
         std::uint64_t unique = 0, duplicates = 0, reordered = 0, late = 0, wrong = 0;
-        std::uint64_t firstStamp = 0, lastArrival = 0;
-        std::int64_t least = 0;  // latency, ns
     };
     void arrived(bench::Arrival const& arrival) override;
     void count(Flow& flow, std::size_t publisher, std::size_t entity, std::uint32_t sequence,

@@ -1,11 +1,10 @@
 """The report: points per configuration, the source's figures, its findings tested against them."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from operator import itemgetter
 
 from ...flows import figures as flow_figures, sections
 from ...flows.findings import (
+    at_most,
     between,
     bundled,
     busy,
@@ -20,7 +19,6 @@ from ...flows.points import connectivity, judged, points, tables
 from ...kept.store import Store
 from ...machines import sites
 from ...reports import drawing, report
-from ...reports.cells import ms
 from ...statistics import findings
 from .marks import MARKS
 
@@ -51,7 +49,7 @@ def stated(found: list[dict]) -> list[tuple[str, findings.Finding]]:
                            [p for p in nine_k if p["transport"] == "reliable"], meets, name),
             findings.every("9000-byte best-effort payloads of ten entities meet theory",
                            [p for p in nine_k if p["transport"] == "best_effort"], meets, name),
-            _no_longer(prompt, p50),
+            at_most(prompt, _LONG, _THERE_MS),
             findings.grows("latency grows with payload", prompt, kb, p50,
                            itemgetter("entities", "rate", "transport"), "ms per 1000 bytes"),
             findings.grows("latency does not grow with rate", prompt, lambda p: p["rate"] / 10,
@@ -73,20 +71,6 @@ def stated(found: list[dict]) -> list[tuple[str, findings.Finding]]:
                 f"beyond {rate} Mbit/s of a host the link's limit is seen", over,
                 lambda p, r=rate: p["link_mbps"] <= 1.02 * r, name)))  # fmt: skip
     return said + between(several, MARGIN)
-
-
-def _no_longer(prompt: list[dict], p50: Callable[[dict], float | None]) -> findings.Finding:
-    """Than the source's latency grew to, with the longest here."""
-    statement = f"median latency at {_LONG} bytes is at most {_THERE_MS} ms, as there"
-    known = [p for p in prompt if p["payload"] == _LONG and p50(p) is not None]
-    found = findings.every(  # what clocks leave open may be later
-        statement, known, lambda p: p["most_p50_ms"] + p["bound_ms"] <= _THERE_MS, name
-    )
-    if not known:
-        return found
-    longest = max(known, key=itemgetter("most_p50_ms"))  # the latest flow of any
-    here = f"at most {ms(longest['most_p50_ms'], longest['bound_ms'])} ms here ({name(longest)})"
-    return replace(found, numbers=f"{here}; {found.numbers}")
 
 
 def write(store: Store, summaries: list[dict]) -> None:

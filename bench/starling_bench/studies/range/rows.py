@@ -6,7 +6,6 @@ import numpy as np
 
 from ...by_hand.planner import Outcome, Planning, rank
 from ...errors import BenchError
-from ...kept.damage import miscounted
 from ...kept.store import Store
 from ...machines.rti import RAW
 from ...reports import transports
@@ -92,7 +91,8 @@ def figures(store: Store, row: dict) -> dict:
         what = f"'{row['receiver']}' counted {row['received']} messages of '{row['sender']}' in "
         what += f"test {row['test']}, and {len(ms)} are in its log"
         at = directory(store, row), "samples", row["test"], row["receiver"], "parquet"
-        raise miscounted(what, samples.file(*at))
+        path = str(samples.file(*at))
+        raise BenchError("STL-RUN-009", what, path, "read the federates' logs there")
     if not len(ms):
         return _nothing() | own | {"in_budget": 0.0, "clock": setting["clock"]}
     gap = 0.0
@@ -176,5 +176,5 @@ PLANNING = Planning(
     ),
     {"clock": "estimate"},
     FLOW,
-    "64B@1",
+    "64B@2",
 )
