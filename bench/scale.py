@@ -156,14 +156,10 @@ def _updates(draw: np.random.Generator, publisher: int, turns: int, test: dict) 
 def _told(of: np.ndarray, sent: int, missing: list[int], n: int) -> dict:
     """What a subscriber says of a flow: the nth of its own, of which so much is missing."""
     first = of[of["first"] == 1]
-    at, came = first["latency_ns"], len(first) > 0
     none = ("unsent", "late_sends", "fragments", "reordered", "late", "wrong", "tired",
             "unrecorded")  # fmt: skip
     return dict.fromkeys(none, 0) | {
         "sent": sent, "received": len(first), "duplicates": len(of) - len(first),
-        "took_s": float(np.ptp(first["sent_ns"]) + at[-1]) / 1e9 if came else 0.0,
-        "mean_ns": float(at.mean()) if came else 0.0, "sd_ns": float(at.std()) if came else 0.0,
-        "min_ns": int(at.min()) if came else 0, "max_ns": int(at.max()) if came else 0,
         "lost_on_the_way": None, "missing_of_all": sum(missing),
         "missing_before": sum(missing[:n]), "heard": True, "waited_s": 1.0,
     }  # fmt: skip
