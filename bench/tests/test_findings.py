@@ -266,13 +266,16 @@ def test_carriers_are_not_compared_whose_subscribers_look_at_different_times():
 
 
 def test_what_is_overwritten_as_asked_is_beside_the_same_that_keeps_all_alone():
-    """And of these only what it changes by itself: an age, no throughput."""
+    """And of these only what it changes by itself: an age and how much is read, no throughput."""
     found = between_sites(("dds", "starling"))
-    found += [p | {"carrier": "starling latest", "conflate": 1, "of_theory": 0.2}
+    found += [p | {"carrier": "starling latest", "conflate": 1, "of_theory": 0.2,
+                   "reliability": 0.3 + p["configuration"] / 1000}
               for p in found if p["carrier"] == "starling"]  # fmt: skip
     compared = {f.statement for _, f in stated(found) if " against " in f.statement}
     same = ("median latency", "jitter")
-    assert compared == {f"{what}: starling against starling latest" for what in same} | {
+    read = "reliability: starling against starling latest"
+    assert {f.answer for _, f in stated(found) if f.statement == read} == {"starling has more"}
+    assert compared == {f"{what}: starling against starling latest" for what in same} | {read} | {
         f"{what}: dds against starling" for what in (*same, "throughput")
     }
 

@@ -257,6 +257,15 @@ def test_the_fixed_form_wins_where_bytes_do_not_matter():
     assert "variant is as good, but more to write" in said[0]
 
 
+def test_a_second_form_in_memory_is_more_than_a_shorter_codec():
+    two = Ease(EASY.branches - 1, EASY.lines - 1, 2)
+    found = {"variant": of(21, 2, 95, two), "fixed": of(20, 2, 100, EASY)}
+    said = recommend(found, *SEVERAL).said
+    assert said[0].endswith("more to write: 4 branches in 39 lines and 2 forms in memory")
+    assert "one attribute, fixed. " in said[-1]
+    assert "its codec has 5 branches in 40 lines and 1 form in memory, that of" in said[-1]
+
+
 def test_the_fixed_form_loses_where_it_is_slower():
     found = {"fixed": of(8, 2, 100, EASY), "variant": of(21, 2, 95, HARD)}
     said = recommend(found, *SEVERAL).said

@@ -32,8 +32,11 @@ def test_what_never_came_is_not_in_budget(monkeypatch):
     assert (found["held"], found["late_share"]) == ("yes", 0.19)
     came = oneway.Flow(np.arange(600), np.full(600, 20.0), np.arange(600.0), 0.0)
     monkeypatch.setattr(rows, "flow", lambda *_: came)
-    monkeypatch.setattr(rows.oneway, "ping_ms", lambda *_: None)
-    assert rows.figures(store, row | {"received": 600})["in_budget"] == 0.0
+    monkeypatch.setattr(rows.oneway, "ping_ms", lambda *_: 3.0)
+    found = rows.figures(store, row | {"received": 600})
+    assert found["in_budget"] == 0.0
+    # What two LRCs add to the way there, each: of the least, less an echo of the same size.
+    assert (found["ping_ms"], found["lrc_ms"]) == (3.0, 8.5)
 
     def unknown(*_):
         raise clocks.NoEstimate("7 echoes came back")

@@ -4,6 +4,7 @@ import gzip
 import html
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,9 @@ import pytest
 
 import keep_study
 from starling_bench.captured import capture
-from starling_bench.flows.points import points
+from starling_bench.flows.points import place, points
+from starling_bench.machines import sites
+from starling_bench.machines.network import Host
 from starling_bench.machines.topologies import TOPOLOGIES
 from starling_bench.reports import named, transports
 from starling_bench.statistics.equivalence import repeated
@@ -158,6 +161,17 @@ def test_the_reader_of_the_range_missed_nothing(name):
     assert sum(s["elements_missed"] + s["dropped"] + s["doubled"] for s in summaries) == 0
     page = (KEPT / name / "report.html").read_text()
     assert "In budget:" in page and "Timing error of the measuring threads" in page
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_the_sockets_line_stands_in_every_plot_of_times(name):
+    """But in that of the hosts' own wake-ups, and of means by federates, whose lines are all."""
+    page = (KEPT / name / "report.html").read_text(encoding="utf-8") if there(name) else ""
+    found = re.findall(r"<figure.*?</figure>", page, flags=re.S)
+    alone = [f for f in found if "raw limit" not in f]
+    assert len(found) > len(alone) > 0
+    for figure in alone:
+        assert "own wake-ups" in figure or "Mean of all flows of a test" in figure
 
 
 @pytest.mark.parametrize("name", RANGES)
@@ -332,6 +346,18 @@ def test_all_480_runs_between_hosts_on_the_sources_links():
     assert limits.keys() == {f"{topology}, {carrier}, lan" for topology in TOPOLOGIES
                              for carrier in ("sockets", "starling")}  # fmt: skip
     assert {f.answer for f in limits.values()} == {"yes"}
+
+
+@pytest.mark.parametrize("name", ["lan", "sites", "multicast", "tunnels"])
+def test_no_update_was_faster_than_its_link(name):
+    """Of its bits all but a frame and a half take their time, and all where bench-link gives it."""
+    found = [s for s in there(f"ec1/{name}") if s["min_ms"] is not None]
+    for s in found:
+        host = Host(name="x", **sites.PROFILES[place(s)[2]])
+        free = 0 if host.rule or host.slow else 1.5 * (1500 + 14)
+        bits_ms = max(s["payload"] - free, 0) * 8 / host.rate_mbit / 1000
+        assert s["min_ms"] >= bits_ms + host.delay_ms - host.jitter_ms, s
+    assert sum(s["payload"] == 9000 for s in found) >= 60
 
 
 def carried(found: list[dict]) -> dict[str, dict[str, set[int]]]:

@@ -120,8 +120,8 @@ def _between(every: Sets, margin: float, of: int) -> list[tuple[str, Finding]]:
             # Whose subscribers look less often has older data, whatever carries it.
             if len({p["lag_s"] for p in mine + others}) > 1:
                 continue
-            # What is overwritten as asked is no carrier's: only its age says something, and beside
-            # the same that keeps all.
+            # What is overwritten as asked is no carrier's: its age says something, and how much of it is
+            # read, beside the same that keeps all.
             unlike = len({bool(p["conflate"]) for p in mine + others}) > 1
             if unlike and len({x[1].replace(" latest", "") for x in (a, b)}) > 1:
                 continue
@@ -132,8 +132,10 @@ def _between(every: Sets, margin: float, of: int) -> list[tuple[str, Finding]]:
                 if not (one and other):
                     continue
                 here = f"{where}, {delivery.replace('_', ' ')}"
+                # How much less is read by who has newer data instead.
+                third = ("reliability",) * 2 if unlike else ("of_theory", "throughput")
                 for key, what in (("sure_p50_ms", "median latency"), ("sure_sd_ms", "jitter"),
-                                  ("of_theory", "throughput"))[: 2 if unlike else 3]:  # fmt: skip
+                                  third):  # fmt: skip
                     f = findings.compared(what, a[1], b[1], values(one, key), values(other, key),
                                           of)  # fmt: skip
                     said.append((here, f))

@@ -103,6 +103,9 @@ class Source:
             lines = [Course(self._on(first), self._flow(first))]
             lines += [Course(self._on(s), self._flow(s), raw=True) for s in _such(raws, same)[:1]]
             caption = f"{self._label(first)}. There: {one['source']}"
+            took_s = first["sent"] / first["hz"]
+            if took_s < 2 * one.get("every_s", 0):
+                caption += f". Here {took_s:.0f} s were measured, too few to show it"
             yield courses.figure(page, one["name"], caption, lines, first["budget_ms"])
 
     def _absent(self, rtis: list[dict]) -> Iterator[tuple[str, str, str]]:

@@ -75,19 +75,15 @@ def recommend(found: dict[str, Evidence | None], several: tuple[float, Ease], of
     for name in [n for n, e in left.items() if e.bytes > BYTES_ALIKE * least]:
         over = 100 * (left.pop(name).bytes / least - 1)
         said.append(f"{name} has {over:.0f} % more bytes {of} than the shortest")
-    chosen = min(left, key=lambda name: left[name].ease)
+    chosen = min(left, key=lambda name: left[name].ease.order)
     e = left[chosen]
     for name in (name for name in left if name != chosen):
-        more = left[name].ease
-        said.append(
-            f"{name} is as good, but more to write: {more.branches} branches, {more.lines} lines"
-        )
+        said.append(f"{name} is as good, but more to write: {left[name].ease.words()}")
     against = 100 * (several[0] / e.bytes - 1) if e.bytes else 0
     said.append(
         f"Recommendation: one attribute, {chosen}. Several cost {e.saves.text(' %')} more of a "
-        f"call and {against:+.0f} % in bytes {of}; its codec has {e.ease.branches} branches in "
-        f"{e.ease.lines} lines, that of several attributes {several[1].branches} in "
-        f"{several[1].lines}"
+        f"call and {against:+.0f} % in bytes {of}; its codec has {e.ease.words()}, that of "
+        f"several attributes {several[1].words()}"
     )
     worse = {name for name, other in known.items() if other.saves.high < e.saves.low}
     worse |= {name for name, other in known.items() if other.bytes > BYTES_ALIKE * e.bytes}
