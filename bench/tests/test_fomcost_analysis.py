@@ -329,6 +329,17 @@ def test_what_a_layout_costs_that_was_disturbed_is_not_passed_over_in_silence():
     assert f"{', '.join(COMBINED)}: not judged" in said and "Recommendation" not in said
 
 
+def test_five_attributes_are_beside_one_that_has_as_much():
+    """In time, as was published; of layouts that were left alone."""
+    said = "\n".join(analysis.sentences(made(1.0, 0.0, 1e-9)))
+    # 4 more of a call that takes 10 to 13.
+    (cost,) = re.findall(r"five attributes cost (\d+).* more of a call than one, fixed", said)
+    assert 30 <= int(cost) <= 40 and "than one, variant (published: 25 to 30 %)" in said
+    busy = [s | {"busy": 5, "samples": 5} if s["layout"] == "multiple" else s
+            for s in made(1.0, 0.0, 1e-9)]  # fmt: skip
+    assert "five attributes cost" not in "\n".join(analysis.sentences(busy))
+
+
 def test_bytes_are_those_on_the_wire_only_if_all_were_seen_there():
     """In each mode of each layout that is judged; else of values, and said so."""
     found = made(0.7, 0.0, 0.05)

@@ -120,8 +120,8 @@ def _between(every: Sets, margin: float, of: int) -> list[tuple[str, Finding]]:
             # Whose subscribers look less often has older data, whatever carries it.
             if len({p["lag_s"] for p in mine + others}) > 1:
                 continue
-            # What is overwritten as asked is no carrier's: its age says something, and how much of it is
-            # read, beside the same that keeps all.
+            # What is overwritten as asked is no carrier's: its age says something, and how much of
+            # it is read, beside the same that keeps all.
             unlike = len({bool(p["conflate"]) for p in mine + others}) > 1
             if unlike and len({x[1].replace(" latest", "") for x in (a, b)}) > 1:
                 continue

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from ..statistics.estimates import Estimate
+from ..statistics.estimates import Estimate, more
 from .source import Ease
 
 # A layout within so much of the shortest counts as no longer.
@@ -88,6 +88,16 @@ def recommend(found: dict[str, Evidence | None], several: tuple[float, Ease], of
     worse = {name for name, other in known.items() if other.saves.high < e.saves.low}
     worse |= {name for name, other in known.items() if other.bytes > BYTES_ALIKE * e.bytes}
     return Choice(said, chosen, frozenset({SEVERAL, *worse} - {chosen}))
+
+
+def several_beside_one(
+    calls: dict[str, list[float]], several: str, what: str, published: str
+) -> list[str]:
+    """What they cost more of a call than each layout that has as much in one."""
+    found = {x: more([calls[several]], [of]) for x, of in calls.items()
+             if x != several and several in calls}  # fmt: skip
+    return [f"{what} cost {one.text(' %')} more of a call than one, {x} (published: {published})"
+            for x, one in found.items() if one]  # fmt: skip
 
 
 def overall(ways: list[tuple[str, Choice]]) -> list[str]:

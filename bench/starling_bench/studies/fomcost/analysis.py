@@ -7,7 +7,7 @@ from pathlib import Path
 from ...captured.capture import by_way, seen_alike
 from ...statistics import rates
 from ...statistics.estimates import Estimate, Fit, fit, more
-from ...values.choice import Choice, Evidence, mean_bytes, overall, recommend
+from ...values.choice import Choice, Evidence, mean_bytes, overall, recommend, several_beside_one
 from ...values.own_class import side_by_side
 from ...values.source import Ease, ease
 from .fields import COMBINED, MODES
@@ -89,6 +89,9 @@ def sentences(summaries: list[dict]) -> list[str]:
             said += found[1].words(("attribute", "byte"), unit, WIDTH_MAX)
             if not series(group, "own"):
                 said += found[1].share(TWELVE, ATTRIBUTE, _OF_ONE, WIDTH_MAX)
+        of_five = rates.alone(series(group, "attributes"), unit == " us")
+        five = {s["layout"]: values(s, unit.strip()) for s in of_five if s["attributes"] == 5}
+        said += several_beside_one(five, "multiple", "five attributes", "25 to 30 %")
         choice = recommend(*evidence(group, seen_alike(summaries, group)))
         choices.append(("times" if unit == " us" else "instructions", choice))
         said += choice.said

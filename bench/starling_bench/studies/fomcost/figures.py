@@ -127,11 +127,11 @@ def _penalties(group: list[dict]) -> list[str]:
 def _wire(seen: list[dict]) -> list[str]:
     if not seen:
         return []
-    at = [s for s in seen if (s["kind"], s["series"]) == ("object", "attributes")]
-    key = ("sequence", "transport", "layout", "attributes")
+    at = [s for s in seen if s["series"] == "attributes"]
+    key = ("sequence", "kind", "transport", "layout", "attributes")
     wires = {tuple(s[k] for k in key): s["wire"] for s in at}
     said = ""
-    for way in dict.fromkeys(k[:2] for k in wires):
+    for way in dict.fromkeys(k[:3] for k in wires):
         of = (("multiple", 1), ("multiple", 5), ("fixed", 5))
         first, several, one = (wires.get((*way, *test)) for test in of)
         if first and several and one:
