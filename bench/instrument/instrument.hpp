@@ -1,7 +1,7 @@
 // An instrument among others, in C++: it has one record, which goes out at a rate, and hears the
 // newest of others'. What carries them is an adapter (../cpp/endpoint.hpp); nothing here knows of
 // any. The thread that calls `turn` does nothing else meanwhile: no allocation, lock, output or
-// system call of its own but for the clock.
+// system call of its own but for the clock, and to settle with another whose their number is.
 #pragma once
 
 #include <cstdint>
