@@ -89,8 +89,7 @@ void Instrument::declare(std::string const &record, std::size_t bytes, bool reli
     filled_ = true;
     endpoint_->subscribe(topic, 1);
     if (options_.bothClasses) endpoint_->subscribe(records_[!reliable], 1);
-    claim();
-    speak();
+    claim();  // said in the next turn: here nobody is waited for
 }
 
 void Instrument::withdraw() { endpoint_->withdraw(); }
