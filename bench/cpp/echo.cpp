@@ -21,7 +21,7 @@ namespace {
 struct Stamps {
     std::uint64_t key;  // of who pings, so that strangers' datagrams are none
     std::uint32_t to, number;
-    std::uint64_t sent, there, back;
+    std::uint64_t sent, there, back;  // `there` is 0 until it is answered
 };
 constexpr std::size_t kDatagramMax = 65507;
 // Many more than a run of an hour has.
@@ -95,6 +95,9 @@ void Echo::serve() {
         if (n < static_cast<ssize_t>(sizeof(Stamps))) continue;
         Stamps stamps;
         std::memcpy(&stamps, in.data(), sizeof stamps);
+        // An answer may come here under a false name of its sender: two servers would answer each
+        // other for ever.
+        if (stamps.there != 0) continue;
         stamps.there = there;
         stamps.back = clock_.nowNs();
         std::memcpy(in.data(), &stamps, sizeof stamps);

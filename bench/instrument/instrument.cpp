@@ -3,7 +3,9 @@
 #include <endian.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <random>
 
 #include "kernel_time.hpp"
 
@@ -21,13 +23,25 @@ std::uint32_t numberOf(std::string const &name) {
 
 std::size_t const kRest = sizeof(RecordHead) - 8;  // of the head behind the time
 
+// Words of instruments with one number: for how long who says it has it, and that it is to end.
+char const *const kNumber = "number", *const kTaken = "taken";
+// So often at most who hears records of its own number says so.
+std::uint64_t const kClaimNs = 1000000000;
+
+// By which instruments of one number tell themselves apart.
+std::string drawnMark() {
+    std::random_device draw;
+    return std::to_string(draw()) + "." + std::to_string(draw());
+}
+
 }  // namespace
 
 Instrument::Instrument(Options options, Events &events, StationClock const &clock)
     : options_(std::move(options)),
       events_(events),
       clock_(clock),
-      endpoint_(loadEndpoint(options_.adapter, *this, &service_)) {}
+      endpoint_(loadEndpoint(options_.adapter, *this, &service_)),
+      mark_(drawnMark()) {}
 
 Instrument::~Instrument() = default;
 
@@ -66,7 +80,8 @@ void Instrument::declare(std::string const &record, std::size_t bytes, bool reli
     }
     others_ = gone_ = 0;
     head_ = RecordHead{0, 0, options_.station & 0xff, numberOf(record)};
-    updates_ = 0;
+    mine_ = std::to_string(head_.station) + "." + std::to_string(head_.record);
+    sinceNs_ = readNs(CLOCK_BOOTTIME);
     out_.assign(bytes - 8, 0x5a);
     TopicId const topic = records_[reliable];
     endpoint_->publish(topic, 1);
@@ -74,6 +89,7 @@ void Instrument::declare(std::string const &record, std::size_t bytes, bool reli
     filled_ = true;
     endpoint_->subscribe(topic, 1);
     if (options_.bothClasses) endpoint_->subscribe(records_[!reliable], 1);
+    claim();  // said in the next turn: here nobody is waited for
 }
 
 void Instrument::withdraw() { endpoint_->withdraw(); }
@@ -90,7 +106,7 @@ void Instrument::prime() {
 }
 
 std::uint64_t Instrument::update() {
-    updates_ = ++head_.count;
+    ++head_.count;
     return send();
 }
 
@@ -109,9 +125,9 @@ std::uint64_t Instrument::send() {
 
 void Instrument::turnUntil(std::uint64_t monotonicNs) {
     std::uint64_t const is = readNs(CLOCK_MONOTONIC);
-    if (monotonicNs <= is) return endpoint_->tick(0, 0);
-    double const left = static_cast<double>(monotonicNs - is) * 1e-9;
+    double const left = monotonicNs <= is ? 0 : static_cast<double>(monotonicNs - is) * 1e-9;
     endpoint_->tick(left, left);
+    if (!toSay_.empty()) speak();
 }
 
 void Instrument::arrived(Arrival const &arrival) {
@@ -132,14 +148,9 @@ void Instrument::arrived(Arrival const &arrival) {
         ++foreign_;
         return;
     }
-    if (head.station == head_.station && problem_.empty()) {
-        // Who has sent more was here first, and goes on; it is the other one that ends.
-        if (head.count < updates_) {
-            ++foreign_;
-            return;
-        }
-        problem_ = "another instrument has the station's number " +
-                   std::to_string(options_.station) + ", too";
+    if (head.station == head_.station) {
+        ++foreign_;
+        if (readNs(CLOCK_BOOTTIME) - claimedNs_ >= kClaimNs) claim();
         return;
     }
     events_.arrived(head, now, arrival.data + sizeof head,
@@ -147,7 +158,38 @@ void Instrument::arrived(Arrival const &arrival) {
 }
 
 void Instrument::said(TopicId topic, std::vector<std::string> const &values) {
-    if (topic == words_ && values.size() == 4) events_.said(values);
+    if (topic != words_ || values.size() != 4) return;
+    if (values[0] == kNumber || values[0] == kTaken) heardClaim(values);
+    else events_.said(values);
+}
+
+void Instrument::claim() {
+    claimedNs_ = readNs(CLOCK_BOOTTIME);
+    toSay_.push_back({kNumber, mine_, mark_, std::to_string(claimedNs_ - sinceNs_)});
+}
+
+// Who has had a number for longer goes on with it. How long that is needs no common clock, and is
+// compared by one of the two alone, the one with the larger mark: each by itself might find that it
+// is the older one, as words take their time.
+void Instrument::heardClaim(std::vector<std::string> const &values) {
+    std::string const &whose = values[1], &mark = values[2];
+    if (whose != mine_ || (mark == mark_) != (values[0] == kTaken)) return;
+    if (values[0] == kNumber) {
+        if (mark > mark_) return claim();
+        std::uint64_t const theirsNs = std::strtoull(values[3].c_str(), nullptr, 10);
+        if (theirsNs <= readNs(CLOCK_BOOTTIME) - sinceNs_) {
+            toSay_.push_back({kTaken, mine_, mark, ""});
+            return;
+        }
+    }
+    problem_ =
+        "another instrument has the station's number " + std::to_string(options_.station) + ", too";
+}
+
+void Instrument::speak() {
+    std::vector<std::vector<std::string>> saying;
+    saying.swap(toSay_);  // as others' words may come meanwhile
+    for (auto const &words : saying) say(words);
 }
 
 void Instrument::connectionLost(std::string const &reason) {

@@ -1,10 +1,9 @@
 // An instrument among others, in C++: it has one record, which goes out at a rate, and hears the
 // newest of others'. What carries them is an adapter (../cpp/endpoint.hpp); nothing here knows of
 // any. The thread that calls `turn` does nothing else meanwhile: no allocation, lock, output or
-// system call of its own but for the clock.
+// system call of its own but for the clock, and to settle with another whose their number is.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -79,11 +78,17 @@ public:
     // Sends the record now; the time at which it was sent.
     std::uint64_t update();
     // Callbacks that have come, for at most a millisecond.
-    void turn() { endpoint_->tick(0, kTurnS); }
+    void turn() {
+        endpoint_->tick(0, kTurnS);
+        if (!toSay_.empty()) speak();
+    }
     // The same with callbacks of another thread, which come until that time.
     void turnUntil(std::uint64_t monotonicNs);
     // Callbacks until the first has come, or so many seconds have passed.
-    void pump(double seconds) { endpoint_->wait(seconds); }
+    void pump(double seconds) {
+        endpoint_->wait(seconds);
+        if (!toSay_.empty()) speak();
+    }
     void say(std::vector<std::string> const &words) { endpoint_->say(words_, words); }
     void flush() { endpoint_->flush(); }
 
@@ -98,6 +103,11 @@ public:
 
 private:
     std::uint64_t send();
+    // Says that the number is this one's; hears that of another; says what waits to be said, as a
+    // callback may not.
+    void claim();
+    void heardClaim(std::vector<std::string> const &values);
+    void speak();
     void arrived(Arrival const &arrival) override;
     void discovered(TopicId) override { ++others_; }
     void removed(TopicId) override { ++gone_; }
@@ -113,11 +123,14 @@ private:
     TopicId words_ = 0, records_[2] = {0, 0};
     std::size_t item_ = 0, others_ = 0, gone_ = 0;
     RecordHead head_{};
-    std::atomic<std::uint32_t> updates_{0};  // of head_, for the thread that brings records
     std::uint64_t foreign_ = 0;
     bool filled_ = false;
     std::vector<unsigned char> out_;  // behind the time sent: the rest of the head, and the record
     std::string problem_;
+    std::string const mark_;  // tells it from another with the same number
+    std::string mine_;        // number and record
+    std::uint64_t sinceNs_ = 0, claimedNs_ = 0;
+    std::vector<std::vector<std::string>> toSay_;
 };
 
 }  // namespace bench

@@ -2,9 +2,10 @@
  * reads the newest of others'. Nothing else needs to be known of what carries them.
  *
  * A record is bytes of the instrument's own layout; all instruments that use its name share it.
- * Every instrument has a station's number of its own, from 1 to 10. Functions may be called from
- * any one thread at a time; none of them waits for others but `open` and `close`. Those that return
- * int return 0 for success (`read`: see there) and -1 for failure, of which `error` tells.
+ * Every instrument has a station's number of its own, from 1 to 10. Of two with one number the
+ * one that declared its record later stops. Functions may be called from any one thread at a time;
+ * none of them waits for others but `open` and `close`. Those that return int return 0 for success
+ * (`read`: see there) and -1 for failure, of which `error` tells.
  */
 #ifndef STARLING_INSTRUMENT_H
 #define STARLING_INSTRUMENT_H
@@ -27,7 +28,7 @@ typedef struct starling_instrument starling_instrument;
 /* What is known of a record that was read. */
 typedef struct starling_news {
     uint64_t sent_ns;    /* when it was sent, by the sender's clock (CLOCK_MONOTONIC) */
-    int64_t delivery_ns; /* how long it took, where both have one clock */
+    int64_t delivery_ns; /* how long it took, where both have one clock: on one host */
     uint32_t count;      /* its number among the sender's, from 1 */
     uint32_t missed;     /* of the sender's, not read since the last one that was */
 } starling_news;

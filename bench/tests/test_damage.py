@@ -131,7 +131,7 @@ def test_a_pipe_in_place_of_a_log_is_not_waited_for(tmp_path):
         tmp_path / "pings_test1_1_sub1.raw": lambda: updates.offsets(path, "estimate"),
         tmp_path / "samples_test2_f1.raw": lambda: samples.pack(tmp_path, 2, "f1"),
         tmp_path / "pings_test2_f1.raw": lambda: samples.pings(tmp_path, 2, "f1"),
-        tmp_path / "samples_test0_me.raw": lambda: samples.logged(tmp_path, "me"),
+        tmp_path / "samples_test0_me.raw": lambda: samples.logged(tmp_path, 0, "me"),
     }
     for pipe, read in reads.items():
         os.mkfifo(pipe)

@@ -203,6 +203,19 @@ def test_who_does_not_answer_is_named_once_the_time_is_over(meet):
     of.starling_instrument_close(first)
 
 
+def test_of_two_with_one_number_the_first_goes_on(meet):
+    """Though it has sent nothing yet."""
+    at = meet[meet.index("--local-settings") + 1]
+    of, settings = library(), f"exercise=x;adapter=tcp;connect={at};station=1;name="
+    first, second = (entered(of, settings + name, 8, 100, 1) for name in ("one", "other"))
+    wait_for(lambda: of.starling_instrument_state(second) == -1)
+    said = of.starling_instrument_error(second).decode()
+    assert said == "another instrument has the station's number 1, too"
+    assert of.starling_instrument_state(first) == 0
+    for it in (first, second):
+        of.starling_instrument_close(it)
+
+
 def test_another_size_is_told_and_a_failure_is_over_with_the_next_call(meet):
     at = meet[meet.index("--local-settings") + 1]
     of, settings = library(), f"exercise=x;adapter=tcp;connect={at};station="

@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -34,6 +35,7 @@ from starling_bench.by_hand import live
 from starling_bench.times import samples
 
 pytestmark = NEEDED
+UNLIKE = "clocks of unlike hosts are not compared"
 
 
 def words(meet: list[str], station: int) -> list[str]:
@@ -125,6 +127,15 @@ def words_of(process: Path) -> str:
     return ""
 
 
+def nothing_stays(shown: int, tmp_path: Path) -> None:
+    """Neither reader nor interface of who showed them, nor its directory."""
+    deadline = time.monotonic() + LIMIT_S
+    while [p for p in Path("/proc").glob("[0-9]*/cmdline") if str(tmp_path) in words_of(p)]:
+        assert time.monotonic() < deadline, "its interface is still there"
+        time.sleep(0.05)
+    assert not list(Path(tempfile.gettempdir()).glob(f"starling-bench-{shown}-*"))
+
+
 def get(address: str, path: str, method: str = "GET") -> tuple[int, bytes]:
     """What the page's server answers, without reading streams."""
     base, _, key = address.partition("/?")
@@ -202,6 +213,7 @@ def test_the_page_can_be_read_on_desk_telephone_and_paper_light_and_dark():
     reader = live.Reader(["true"])
     for count in range(1, 100):
         late = [[n, 1_000_000 + count, 10**15, n * 2_000_000] for n in range(1, 11)]
+        late[-1][-1] = -1  # of a host with a clock of its own
         element = {"event": "element", "own": 1, "federates": late}
         reader._hear(json.dumps(element).encode())
     state = {"event": "state", "state": 2, "logging": True, "elements": 1_000_000, "overrun": 100,
@@ -216,6 +228,10 @@ def test_the_page_can_be_read_on_desk_telephone_and_paper_light_and_dark():
             while not page.ask("document.body && document.body.dataset.drawn > 1"):
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
+            cells = "[...document.querySelectorAll('#federates td')].map(c => c.textContent)"
+            assert page.ask(cells)[3::4] == ["own", *(f"{n * 2}.000" for n in range(2, 10)),
+                                             "not known"]  # fmt: skip
+            assert page.ask("document.getElementById('state').textContent").endswith(UNLIKE)
             fits(page, 1280, 390)
             for dark in (False, True):
                 readable(page, dark, "h1", "#state.over", "td", "td.over", "th", "button", "#notes")
@@ -303,8 +319,8 @@ def test_without_a_window_there_are_lines(meet, tmp_path):
 
 @pytest.mark.parametrize("how", ["group", "ctrl+c", "gone"])
 def test_it_ends_as_a_terminal_ends_its_programs(how, meet, tmp_path):
-    """Ctrl-C without a window reaches all of them, whose interface still resigns; within one it is
-    a key; and a terminal that is gone takes the window with it."""
+    """Ctrl-C without a window is a signal to those of the terminal, not to the reader, whose
+    interface resigns; within one it is a key; and a terminal that is gone takes all along."""
     at = meet[meet.index("--local-settings") + 1]
     command = [sys.executable, "-m", "starling_bench", "range", "live", "--adapter", "tcp",
                "--connect", at, "--federation", "x", "--rangefed", RANGEFED, "--normal",
@@ -341,14 +357,67 @@ def test_it_ends_as_a_terminal_ends_its_programs(how, meet, tmp_path):
     else:
         os.close(here)
     assert shown.wait(LIMIT_S) == (1 if how == "gone" else 0)
-    deadline = time.monotonic() + LIMIT_S
-    while [p for p in Path("/proc").glob("[0-9]*/cmdline") if str(tmp_path) in words_of(p)]:
-        assert time.monotonic() < deadline, "its interface is still there"
-        time.sleep(0.05)
+    nothing_stays(shown.pid, tmp_path)
+
+
+def test_who_shows_is_killed_and_nothing_stays(meet, tmp_path):
+    at = meet[meet.index("--local-settings") + 1]
+    command = [sys.executable, "-m", "starling_bench", "range", "live", "--headless", "--normal"]
+    command += ["--adapter", "tcp", "--connect", at, "--federation", "x", "--rangefed", RANGEFED,
+                "--out", str(tmp_path / "log")]  # fmt: skip
+    shown = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert any('"state": 2' in line for line in shown.stdout)
+    shown.kill()
+    shown.communicate()
+    nothing_stays(shown.pid, tmp_path)
+
+
+def test_delivery_times_of_unlike_clocks_are_not_told(meet, monkeypatch):
+    monkeypatch.setenv("BENCH_CLOCK_OFFSET_NS", str(10**10))
+    other = measuring(started(meet, 2))
+    monkeypatch.delenv("BENCH_CLOCK_OFFSET_NS")
+    at = meet[meet.index("--local-settings") + 1]
+    command = [sys.executable, "-m", "starling_bench", "range", "live", "--headless", "--normal"]
+    command += ["--adapter", "tcp", "--connect", at, "--federation", "x", "--rangefed", RANGEFED]
+    shown = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    for line in map(json.loads, shown.stdout):
+        if line["event"] == "state" and "2" in line["federates"]:
+            break
+    else:
+        pytest.fail("nothing came")
+    assert line["federates"]["2"][1] is None and line["federates"]["1"][1] == 0
+    assert line["not_known"] == UNLIKE
+    shown.terminate()
+    shown.communicate(timeout=LIMIT_S)
+    ended(other)
+
+
+@pytest.mark.parametrize("ns", [-1, -(10**13), 4 * 10**12])
+def test_a_delivery_time_that_can_be_none_is_in_no_budget(ns):
+    element = {"event": "element", "own": 1, "federates": [[1, 5, 0, 0], [2, 5, 0, ns]]}
+    state = {"event": "state", "state": 2, "logging": True, "elements": 5, "overrun": 0,
+             "dropped": 0, "deadlines_missed": 0, "deadlines_late": 0}  # fmt: skip
+    say = f"print({json.dumps(element)!r}); print({json.dumps(state)!r}, flush=True)"
+    code = f"import sys; {say}; sys.stdin.readline()"
+
+    async def look() -> None:
+        reader = live.Reader([sys.executable, "-c", code])
+        app = live.made(reader, 33.0)
+        async with app.run_test(size=(200, 30)) as pilot:
+            await until(lambda: reader.state)
+            await pilot.pause(0.3)
+            table = app.query_one("#federates")
+            assert table.get_row_at(1)[3:] == ["not known", ""]
+            assert str(app.query_one("#state").render()).endswith(UNLIKE)
+            await pilot.press("q")
+            await until(lambda: not app.is_running)
+        assert reader.points == {}
+
+    asyncio.run(look())
 
 
 def test_an_interface_that_is_stopped_can_be_left(meet, tmp_path):
-    """It can't resign: that is said, and it is ended."""
+    """It can't resign: that is said, and it is told to end."""
     at = meet[meet.index("--local-settings") + 1]
     command = [sys.executable, "-m", "starling_bench", "range", "live", "--headless", "--normal"]
     command += ["--adapter", "tcp", "--connect", at, "--federation", "x", "--rangefed", RANGEFED,
@@ -361,9 +430,12 @@ def test_an_interface_that_is_stopped_can_be_left(meet, tmp_path):
     interface = state["interface"]
     os.kill(interface, signal.SIGSTOP)
     shown.terminate()
-    out, _ = shown.communicate(timeout=LIMIT_S)
-    said = f"the interface, process {interface}, is stopped (SIGSTOP) and can't resign"
+    out, err = shown.communicate(timeout=LIMIT_S)
+    said = f"the interface, process {interface}, is stopped (SIGSTOP, or a debugger) and can't"
     assert shown.returncode == 2 and said in out
+    # It went on for that, and left in good order.
+    assert "rangefed: ended by signal 15" in out
+    assert err == f"logged in {tmp_path}/log: nothing\n"
     assert not Path(f"/proc/{interface}").exists()
 
 
@@ -373,12 +445,13 @@ def test_what_a_log_by_hand_passes_over_is_counted(tmp_path):
     log = np.zeros(len(counts) + 2, dtype=samples.RAW)
     log["count"], log["sender"] = [*counts, 7, 8], [*[2] * len(counts), 1, 1]
     log.tofile(tmp_path / "samples_test0_me.raw")
-    assert samples.logged(tmp_path, "me") == [
+    assert samples.logged(tmp_path, 0, "me") == [
         "federate 1: 2 messages, 0 passed over in 0 places, 0 times back",
         "federate 2: 27 messages, 12 passed over in 3 places, 2 times back",
     ]
+    assert samples.logged(tmp_path, 0, "none") == ["nothing"]
     (tmp_path / "samples_test0_none.raw").touch()
-    assert samples.logged(tmp_path, "none") == ["nothing"]
+    assert samples.logged(tmp_path, 0, "none") == ["nothing"]
 
 
 @pytest.mark.parametrize("name", ["**", "e", "a/b", "n" * 300])
@@ -406,23 +479,29 @@ def test_who_looks_at_an_interface_that_runs_asks_nothing_else_of_it(more, said)
     assert done.returncode == 2 and f"STL-LIV-003: {said}" in done.stderr, done.stderr
 
 
-def test_an_interface_that_runs_is_looked_at(meet):
-    one = measuring(started(meet, 1))
+def test_an_interface_that_runs_is_looked_at(meet, tmp_path):
+    """Its log goes on, under its own name."""
+    one = measuring(started(meet, 1, "--out", str(tmp_path)))
+    other = measuring(started(meet, 2))
     interface = one.interface
     one.process.kill()
     one.process.wait()
     command = [sys.executable, "-m", "starling_bench", "range", "live", "--headless", "--adapter",
-               "tcp", "--rangefed", RANGEFED, "--attach", str(interface)]  # fmt: skip
-    shown = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+               "tcp", "--rangefed", RANGEFED, "--attach", str(interface), "--out",
+                str(tmp_path)]  # fmt: skip
+    shown = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for line in shown.stdout:
         event = json.loads(line)
-        if event["event"] == "state" and event["elements"] > 0 and event["federates"]:
+        if event["event"] == "state" and event["elements"] > 0 and "2" in event["federates"]:
             break
     else:
         pytest.fail("nothing came")
     os.kill(interface, signal.SIGTERM)
-    *_, last = map(json.loads, shown.communicate(timeout=LIMIT_S)[0].splitlines())
+    out, err = shown.communicate(timeout=LIMIT_S)
+    *_, last = map(json.loads, out.splitlines())
     assert last["event"] == "ended"
+    assert re.search(rf"logged in {tmp_path}: federate 2: [1-9]\d* messages", err), err
+    ended(other)
 
 
 def test_whoever_stops_looking_leaves_nothing_running():
@@ -470,10 +549,11 @@ def test_without_a_terminal_that_is_said():
     assert done.returncode == 2 and "STL-LIV-002" in done.stderr and "--headless" in done.stderr
 
 
+@pytest.mark.parametrize("how", ["signal", "key"])
 @pytest.mark.parametrize("obeys", [True, False])
-def test_a_signal_ends_the_terminals_program(obeys, tmp_path):
-    """In good order if the reader obeys, and with the second one if it does not; what it says last
-    may look like markup."""
+def test_a_signal_or_a_key_ends_the_terminals_program(obeys, how):
+    """In good order if the reader obeys, and with the second one if it does not, until when all is
+    drawn; what it says last may look like markup."""
     waits = "for word in sys.stdin: sys.exit(3)" if obeys else "time.sleep(1000)"
     code = f"import sys, time; print('[/x] [b]', file=sys.stderr, flush=True)\n{waits}"
 
@@ -485,7 +565,10 @@ def test_a_signal_ends_the_terminals_program(obeys, tmp_path):
             await pilot.pause(0.3)
             assert "[/x] [b]" in str(app.query_one("#notes").render())
             for _ in range(1 if obeys else 2):
-                os.kill(os.getpid(), signal.SIGTERM)
+                if how == "signal":
+                    os.kill(os.getpid(), signal.SIGTERM)
+                else:
+                    await pilot.press("q")
                 await pilot.pause(0.1)
             await until(lambda: not app.is_running)
         assert app.return_code == (3 if obeys else 1)

@@ -1,12 +1,14 @@
 """The interface and its user interface: events, the ring's proof, who outlives whom."""
 
 import contextlib
+import ctypes
 import fcntl
 import json
 import mmap
 import os
 import select
 import signal
+import socket
 import struct
 import subprocess
 import tempfile
@@ -502,7 +504,7 @@ def test_a_number_that_another_has_is_told(meet):
     other = Live(*meet, "--name", "other", "--station", "1", "--hz", "60")
     code, err = other.rest()
     assert code == 1 and "another instrument has the station's number 1" in err
-    # Of the other, which has not begun to send, this one has heard nothing.
+    # This one goes on, though the other has asked whose the number is.
     ended(one)
 
 
@@ -519,6 +521,143 @@ def test_a_newcomer_with_a_number_that_is_taken_ends_and_nobody_else(meet):
     number = one.lines[-1].get("number", 0)
     one.until(lambda line: line["event"] == "element" and line["number"] > number + 30)
     ended(one)
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_whoever_has_had_a_number_for_longer_goes_on(meet, begun):
+    """Also who sends seldom, or waits for its start: how many messages each has sent is no sign."""
+    one = Live(*meet, "--name", "f1", "--station", "1", "--hz", "1")
+    one.until(lambda line: line["event"] == "state" and line["state"] == 1)
+    if begun:
+        measuring(one)
+    other = Live(*meet, "--name", "other", "--station", "1", "--hz", "400")
+    with contextlib.suppress(OSError):
+        other.say("start")
+    code, err = other.rest()
+    assert code == 1 and "another instrument has the station's number 1" in err
+    number = measuring(one).lines[-1]["number"]
+    one.until(lambda line: line["event"] == "element" and line["number"] > number)
+    ended(one)
+
+
+def test_of_two_that_come_together_with_one_number_one_goes_on(meet):
+    both = [Live(*meet, "--name", name, "--station", "1", "--hz", "60") for name in "ab"]
+    for live in both:
+        with contextlib.suppress(OSError):
+            live.say("start")
+    deadline = time.monotonic() + LIMIT_S
+    while all(live.process.poll() is None for live in both):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    gone, stays = sorted(both, key=lambda live: live.process.poll() is None)
+    code, err = gone.rest()
+    assert code == 1 and "another instrument has the station's number 1" in err
+    stays.until(lambda line: line["event"] == "element" and line["number"] > 100)
+    ended(stays)
+
+
+def hung_up(live: Live) -> int:
+    """Whoever displays is gone, as if it was killed; the exit code of who reads."""
+    live.process.stdin.close()
+    live.process.stdout.close()
+    return live.process.wait(LIMIT_S)
+
+
+def test_a_reader_whose_display_is_gone_resigns(meet):
+    """In good order, as nobody else would end its interface; of one that it has not started it only
+    takes leave."""
+    live = measuring(started(meet, 1))
+    interface = live.interface
+    assert hung_up(live) == 0 and not runs(interface)
+    live = measuring(started(meet, 1))
+    interface = live.interface
+    live.process.kill()
+    live.process.wait()
+    again = Live(attach=interface)
+    again.until(lambda line: line["event"] == "element")
+    assert hung_up(again) == 0 and runs(interface)
+    last = Live(attach=interface)
+    last.until(lambda line: line["event"] == "element")
+    last.say("resign")
+    assert last.rest()[0] == 0
+
+
+def test_a_display_that_does_not_read_stops_no_log(meet, tmp_path):
+    """Its lines are left out, and counted; those that it is told are whole."""
+    log = tmp_path / "samples_test0_f1.raw"
+    both = [Live(*meet, "--name", f"f{n}", "--station", str(n), "--hz", "500", "--every-ms", "20",
+                 *more) for n, more in ((1, ("--out", str(tmp_path))), (2, ()))]  # fmt: skip
+    for live in both:
+        live.until(lambda line: line["event"] == "state" and line["state"] == 1)
+        measuring(live)
+    deadline = time.monotonic() + LIMIT_S
+    while not log.exists() or log.stat().st_size < RAW.itemsize * 5000:
+        assert time.monotonic() < deadline, "the log stands"
+        time.sleep(0.05)
+    state = both[0].until(lambda line: line.get("lines_left_out"))
+    assert state["dropped"] == 0
+    for live in reversed(both):
+        ended(live)
+    counts = np.fromfile(log, dtype=RAW)["count"].astype(int)
+    assert np.all(np.diff(counts) == 1)
+
+
+def test_who_was_stopped_before_it_was_asked_to_resign_has_time_to_go_on(meet):
+    live = measuring(started(meet, 1))
+    os.kill(live.interface, signal.SIGSTOP)
+    time.sleep(6)
+    live.say("resign")
+    time.sleep(1)
+    os.kill(live.interface, signal.SIGCONT)
+    code, err = live.rest()
+    assert code == 0, err
+
+
+TRACE_ATTACH, OF_ANY_KIND = 16, 0x40000000  # PTRACE_ATTACH, __WALL
+
+
+def test_an_interface_that_a_debugger_has_stopped_can_be_left(meet):
+    live = measuring(started(meet, 1))
+    interface = live.interface
+    if ctypes.CDLL(None).ptrace(TRACE_ATTACH, interface, None, None) != 0:
+        assert os.environ.get("REQUIRE_ALL") != "1"
+        pytest.skip("nobody may be a debugger here")
+    os.waitpid(interface, OF_ANY_KIND)
+    live.say("resign")
+    deadline = time.monotonic() + LIMIT_S
+    # Of one that has a debugger this hears first how it ended.
+    while os.waitpid(interface, OF_ANY_KIND | os.WNOHANG)[0] == 0:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    code, err = live.rest()
+    assert code == 2 and "is stopped (SIGSTOP, or a debugger) and can't resign" in err, err
+
+
+def datagram_ports(pid: int) -> list[int]:
+    """Where a process hears datagrams."""
+    mine = set()
+    for fd in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            mine.add(os.readlink(fd))
+    lines = [line.split() for line in Path(f"/proc/{pid}/net/udp").read_text().splitlines()[1:]]
+    return [int(one[1].partition(":")[2], 16) for one in lines if f"socket:[{one[9]}]" in mine]
+
+
+def test_an_answer_is_not_answered(meet):
+    """Under a false name of its sender it would go to and fro between two echoes for ever."""
+    live = started(meet, 1)
+    stamps = struct.Struct("<QIIQQQ")  # echo.cpp: key, to, number, sent, there, back
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as us:
+        us.settimeout(LIMIT_S)
+        for port in datagram_ports(live.interface):
+            us.sendto(stamps.pack(1, 1, 1, 1, 0, 0), ("127.0.0.1", port))
+        answer, echo = us.recvfrom(stamps.size)
+        assert stamps.unpack(answer)[2] == 1 and stamps.unpack(answer)[4] != 0
+        us.sendto(answer, echo)
+        us.sendto(stamps.pack(1, 1, 2, 1, 0, 0), echo)
+        assert stamps.unpack(us.recv(stamps.size))[2] == 2
+    live.say("start")
+    ended(live)
 
 
 def test_a_process_that_is_no_interface_is_told():

@@ -85,33 +85,35 @@ def command(study: Study, app: typer.Typer) -> None:
             prepared = adapter_for(rti, "--adapter").prepare(
                 rti, rti_root.resolve() if rti_root else None, me, program=found
             )
-            if attach:
-                words += ["--attach", str(attach)]
-            else:
-                words += ["--live", "--name", name, "--station", str(station), "--federation",
-                          federation, "--enter", enter, "--bytes", str(size), "--hz", str(hz),
-                          "--fom", str(fom), "--adapter", prepared.endpoint]  # fmt: skip
-                words += ["--local-settings", connect] if connect else []
-                words += [] if headless else ["--await"]
-                words += ["--best-effort"] if best_effort else []
-                words += ["--normal"] if normal else []
-            if out:
-                logs = [samples.file(out, what, 0, name, "raw") for what in ("samples", "elements")]
-                if not attach and (there := [log for log in logs if os.path.exists(log)]):
-                    what, do = "there is the log of an earlier session", "give another --out"
-                    raise BenchError("STL-OUT-002", what, str(there[0]), do, USAGE)
-                out.mkdir(parents=True, exist_ok=True)
-                words += ["--out", str(out), "--elements"]
-            env = {k: v for k, v in prepared.env.items() if k == "LD_LIBRARY_PATH"}
-            reader = live.Reader(words, env)
-            budget = budget_ms or 1000 / hz
-            if headless:
-                code = live.headless(reader)
-            else:
-                code = (live.web(reader, budget, typer.echo) if web
-                        else live.terminal(reader, budget))  # fmt: skip
-            for line in samples.logged(out, name) if out and os.path.exists(logs[0]) else []:
-                typer.echo(f"logged in {out}: {line}", err=True)
-            return code
         finally:
-            me.end()
+            me.end()  # what is in its directory nobody needs who starts no RTI
+        if attach:
+            words += ["--attach", str(attach)]
+        else:
+            words += ["--live", "--name", name, "--station", str(station), "--federation",
+                      federation, "--enter", enter, "--bytes", str(size), "--hz", str(hz),
+                      "--fom", str(fom), "--adapter", prepared.endpoint]  # fmt: skip
+            words += ["--local-settings", connect] if connect else []
+            words += [] if headless else ["--await"]
+            words += ["--best-effort"] if best_effort else []
+            words += ["--normal"] if normal else []
+        if out:
+            logs = [samples.file(out, what, 0, name, "raw") for what in ("samples", "elements")]
+            if not attach and (there := [log for log in logs if os.path.exists(log)]):
+                what, do = "there is the log of an earlier session", "give another --out"
+                raise BenchError("STL-OUT-002", what, str(there[0]), do, USAGE)
+            out.mkdir(parents=True, exist_ok=True)
+            words += ["--out", str(out), "--elements"]
+        env = {k: v for k, v in prepared.env.items() if k == "LD_LIBRARY_PATH"}
+        reader = live.Reader(words, env)
+        budget = budget_ms or 1000 / hz
+        if headless:
+            code = live.headless(reader)
+        else:
+            code = (live.web(reader, budget, typer.echo) if web
+                    else live.terminal(reader, budget))  # fmt: skip
+        if out and reader.state.get("state"):  # it has joined
+            # As the interface is named; with --attach nobody here has known that before.
+            for line in samples.logged(out, reader.state["test"], reader.state["name"]):
+                typer.echo(f"logged in {out}: {line}", err=True)
+        return code

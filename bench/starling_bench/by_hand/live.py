@@ -28,6 +28,9 @@ STATES = ("starting", "joined", "measuring", "ended")
 _POINTS = 600
 _LINE_MAX = 1 << 20
 _REQUEST_MAX = 8192
+# No delivery takes less than nothing, or longer than this: the two have clocks of their own.
+_SENSE_MS = 3_600_000
+_UNLIKE = "clocks of unlike hosts are not compared"
 # What a program that has ended still says.
 _REST_S = 3.0
 
@@ -38,7 +41,7 @@ class Reader:
     def __init__(self, command: list[str], env: dict[str, str] | None = None) -> None:
         self._command, self._env = command, dict(os.environ) | (env or {})
         self._process: asyncio.subprocess.Process | None = None
-        self.federates: dict[int, tuple[int, int, float]] = {}  # count, time, delivery in ms
+        self.federates: dict[int, tuple[int, int, float | None]] = {}  # count, time, delivery ms
         self.points: dict[int, deque[tuple[int, float]]] = {}
         self.came: dict[int, int] = {}  # so many points of each, also those that are no longer kept
         self.state: dict = {}
@@ -46,7 +49,7 @@ class Reader:
         self.notes: deque[str] = deque(maxlen=100)
         self.ended: dict | None = None
         self.heard: list[Callable[[dict], None]] = []
-        self.ending = False  # a signal has asked for it
+        self.ending = False  # a signal or a key has asked for it
 
     async def run(self) -> int:
         """Until it ends; its exit code. Whoever is in `heard` hears of every line."""
@@ -57,7 +60,9 @@ class Reader:
         )  # fmt: skip
         # Who is told to end leaves in good order.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(number, self._end)
+            asyncio.get_running_loop().add_signal_handler(number, self.end)
+        if self.ending:
+            self.say("resign")
         errors = asyncio.ensure_future(self._errors())
         lines = asyncio.ensure_future(self._lines())
         try:
@@ -102,23 +107,13 @@ class Reader:
             await asyncio.sleep(0.1)
         return self._process.returncode
 
-    def _end(self) -> None:
+    def end(self) -> None:
         """In good order; who is asked again does not wait for that."""
-        if self.ending and self._process.returncode is None:
-            self._process.terminate()
+        if self.ending and self._process and self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.terminate()
         self.ending = True
         self.say("resign")
-
-    def leave_with(self, terminal: int) -> None:
-        """Waits until a terminal is gone, and ends the program and this process: whatever draws
-        would wait for ever to write there."""
-        gone = select.poll()
-        gone.register(terminal, 0)  # that it hangs up is always told
-        gone.poll()
-        if self._process:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._process.pid, signal.SIGTERM)
-        os._exit(1)
 
     def say(self, word: str) -> None:
         """A word to the program; dropped when it has ended."""
@@ -150,8 +145,9 @@ class Reader:
 
     def _federate(self, handle: int, count: int, at: int, ms: float) -> None:
         known = self.federates.get(handle)
-        self.federates[handle] = count, at, ms
-        if handle != self.own and (known is None or known[0] != count):
+        told = 0 <= ms <= _SENSE_MS
+        self.federates[handle] = count, at, ms if told else None
+        if handle != self.own and told and (known is None or known[0] != count):
             self.points.setdefault(handle, deque(maxlen=_POINTS)).append((count, ms))
             self.came[handle] = self.came.get(handle, 0) + 1
 
@@ -164,6 +160,10 @@ class Reader:
         """Something of what came is not here."""
         return bool(self.state.get("overrun") or self.state.get("dropped"))
 
+    def unlike(self) -> str:
+        """Why a delivery time is not known; nothing where all are."""
+        return _UNLIKE if any(ms is None for *_, ms in self.federates.values()) else ""
+
     def words(self) -> str:
         """How it goes, in a line."""
         s = self.state
@@ -172,11 +172,16 @@ class Reader:
         if not s:
             return "starting"
         said = STATES[s["state"]] if s["state"] < len(STATES) else "?"
+        if self.ending:
+            said = "asked to end"
         logging = "logging" if s["logging"] else "not logging"
         overrun = f", OVERRUN: {s['overrun']} elements missed" if s["overrun"] else ""
         dropped = f", {s['dropped']} samples not logged" if s["dropped"] else ""
         timer = f"timer {s['deadlines_missed']} missed, {s['deadlines_late']} late"
-        return f"{said}, {logging}, {s['elements']} elements, {timer}{overrun}{dropped}"
+        left = f", {n} lines of these left out" if (n := s.get("lines_left_out")) else ""
+        unlike = f", {why}" if (why := self.unlike()) else ""
+        rest = f"{overrun}{dropped}{left}{unlike}"
+        return f"{said}, {logging}, {s['elements']} elements, {timer}{rest}"
 
 
 # ---- without a window
@@ -194,8 +199,13 @@ def headless(reader: Reader) -> int:
             now = asyncio.get_running_loop().time()
             if now - last >= 1:
                 last = now
-                each = {h: [c, round(ms, 6)] for h, (c, _, ms) in reader.federates.items()}
-                print(json.dumps(event | {"federates": each}), flush=True)
+                more = {"federates": {
+                    h: [c, None if ms is None else round(ms, 6)]
+                    for h, (c, _, ms) in reader.federates.items()
+                }}  # fmt: skip
+                if why := reader.unlike():
+                    more["not_known"] = why
+                print(json.dumps(event | more), flush=True)
 
     reader.heard.append(show)
     return asyncio.run(reader.run())
@@ -210,9 +220,18 @@ def terminal(reader: Reader, budget_ms: float) -> int:
         do = "give --headless for lines, or --show web"
         raise BenchError("STL-LIV-002", "there is no terminal to show it on", "", do, USAGE)
     app = made(reader, budget_ms)
-    threading.Thread(target=reader.leave_with, args=(sys.stdin.fileno(),), daemon=True).start()
+    threading.Thread(target=leave_with, args=(sys.stdin.fileno(),), daemon=True).start()
     app.run()
     return app.return_code or 0
+
+
+def leave_with(terminal: int) -> None:
+    """Waits until a terminal is gone, and ends this process: whatever draws would wait for ever to
+    write there. The program ends in good order when it finds that nobody reads its lines."""
+    gone = select.poll()
+    gone.register(terminal, 0)  # that it hangs up is always told
+    gone.poll()
+    os._exit(1)
 
 
 def made(reader: Reader, budget_ms: float):
@@ -261,8 +280,8 @@ def made(reader: Reader, budget_ms: float):
             table.clear()
             for handle, (count, at, ms) in sorted(reader.federates.items()):
                 own = handle == reader.own
-                inside = "" if own else "in" if ms <= budget_ms else "OVER"
-                delivery = "own" if own else f"{ms:.3f}"
+                inside = "" if own or ms is None else "in" if ms <= budget_ms else "OVER"
+                delivery = "own" if own else "not known" if ms is None else f"{ms:.3f}"
                 table.add_row(str(handle), f"{count:,}", f"{at / 1e9:.3f}", delivery, inside)
 
         def action_say(self, word: str) -> None:
@@ -271,10 +290,8 @@ def made(reader: Reader, budget_ms: float):
         def action_log(self) -> None:
             reader.say("log off" if reader.state.get("logging") else "log on")
 
-        async def action_leave(self) -> None:
-            reader.say("resign")
-            code = await self._reading
-            self.exit(return_code=code)
+        def action_leave(self) -> None:
+            reader.end()  # it is drawn until that has ended
 
     return Live()
 
@@ -348,7 +365,7 @@ class Web:
             }
             shown = dict(self._reader.came)
             table = [
-                [h, c, at / 1e9, None if h == self._reader.own else ms]
+                [h, c, at / 1e9, "own" if h == self._reader.own else ms]
                 for h, (c, at, ms) in sorted(self._reader.federates.items())
             ]
             line = {"state": self._reader.words(), "wrong": self._reader.wrong,

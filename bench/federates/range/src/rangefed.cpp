@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <chrono>
 #include <climits>
 #include <csignal>
@@ -124,6 +125,53 @@ Shared* map(int memory) {
 // So long an interface that is stopped may be asked to resign.
 std::chrono::seconds const kStands(5);
 
+// What is told to who displays: whole lines. Nobody is waited for meanwhile, as this thread also
+// takes what comes: what there is no room for is left out, and counted.
+class Lines {
+public:
+    void say(std::string const& line, bool last) {
+        if (gone_) return;
+        if (waits_.size() > kWaitsMax && !last) ++leftOut_;
+        else waits_ += line + "\n";
+        write();
+    }
+    // All that waits is said, unless nobody hears it or this one is told to stop.
+    void end() {
+        for (write(); !waits_.empty() && stopAsked == 0; write()) {
+            pollfd out{STDOUT_FILENO, POLLOUT, 0};
+            ::poll(&out, 1, 200);
+        }
+    }
+    // Nobody is left who could hear of anything.
+    bool gone() const { return gone_; }
+    std::uint64_t leftOut() const { return leftOut_; }
+
+private:
+    static constexpr std::size_t kWaitsMax = 1 << 16;
+
+    void write() {
+        while (!waits_.empty()) {
+            pollfd out{STDOUT_FILENO, POLLOUT, 0};
+            if (::poll(&out, 1, 0) <= 0) return;
+            // A pipe that has room takes so much at once; it is left as it is, since it may be
+            // others', too.
+            std::size_t const part = std::min<std::size_t>(waits_.size(), PIPE_BUF);
+            ssize_t const n = ::write(STDOUT_FILENO, waits_.data(), part);
+            if (n > 0) {
+                waits_.erase(0, static_cast<std::size_t>(n));
+                continue;
+            }
+            if (errno == EAGAIN || errno == EINTR) return;
+            gone_ = errno == EPIPE || errno == EIO;  // not that a disk is full
+            waits_.clear();
+        }
+    }
+
+    std::string waits_;
+    std::uint64_t leftOut_ = 0;
+    bool gone_ = false;
+};
+
 class Reader {
 public:
     explicit Reader(Options const& options) : o_(options) {
@@ -159,10 +207,15 @@ private:
             if (ended_) break;
             listen();
             if (stopAsked != 0) forward();
+            // Who displayed was killed, for example: nobody else would end the interface.
+            if (lines_.gone()) {
+                if (child_ <= 0) return 0;
+                obey("resign");
+            }
             // Asked each time: it may have gone on meanwhile.
-            if (stands() && (stopAsked != 0 || resigned_)) {
+            if (stands()) {
                 throw Failure("the interface, process " + std::to_string(pid_) +
-                              ", is stopped (SIGSTOP) and can't resign");
+                              ", is stopped (SIGSTOP, or a debugger) and can't resign");
             }
         }
         return conclude();
@@ -171,6 +224,7 @@ private:
         // Of one that has ended the number may be another's by now.
         if (child_ <= 0 || ended_) return;
         ::kill(child_, SIGTERM);
+        ::kill(child_, SIGCONT);  // one that is stopped resigns, too
         timespec const pause{0, 10000000};
         for (int i = 0; i < 500 && ::waitpid(child_, &status_, WNOHANG) == 0; ++i) {
             ::nanosleep(&pause, nullptr);
@@ -291,6 +345,8 @@ private:
         tell({{"event", "state"},
               {"state", shared_->state.load()},
               {"interface", pid_},
+              {"name", o_.name},
+              {"test", shared_->test.load()},
               {"logging", logging},
               {"elements", ring_->count()},
               {"overrun", ring_->missed()},
@@ -298,7 +354,8 @@ private:
               {"dropped", std::accumulate(dropped.begin(), dropped.end(), std::uint64_t{0})},
               {"deadlines_missed", shared_->missed.load()},
               {"deadlines_late", shared_->late.load()},
-              {"lateness_max_ns", shared_->lateNsMax.load()}});
+              {"lateness_max_ns", shared_->lateNsMax.load()},
+              {"lines_left_out", lines_.leftOut()}});
     }
     void discard() {
         std::uint64_t const put = shared_->put.load(std::memory_order_acquire);
@@ -318,11 +375,13 @@ private:
               {"at", element.atNs},
               {"federates", federates}});
     }
-    void tell(json const& line) {
+    void tell(json const& line, bool last = false) {
         // Words that came may be no UTF-8.
-        if (o_.lines) {
-            std::cout << line.dump(-1, ' ', false, json::error_handler_t::replace) << std::endl;
-        }
+        if (o_.lines) lines_.say(line.dump(-1, ' ', false, json::error_handler_t::replace), last);
+    }
+    void tellEnd(json const& line) {
+        tell(line, true);
+        lines_.end();
     }
 
     // Waits until it is time to read again, and does what is asked meanwhile.
@@ -351,10 +410,12 @@ private:
         } else if (word == "log on" || word == "log off") shared_->logging.store(word == "log on");
         else tell({{"event", "unknown"}, {"word", word}});
     }
-    // It is stopped, each time that it was looked at for some seconds.
+    // It was asked to resign, and each time that it was looked at for some seconds since then it is
+    // stopped, by a signal or a debugger.
     bool stands() {
         auto const now = std::chrono::steady_clock::now();
-        if (stateOf() != 'T') ran_ = now;
+        bool const asked = stopAsked != 0 || resigned_;
+        if (!asked || std::toupper(stateOf()) != 'T') ran_ = now;
         return now - ran_ > kStands;
     }
     void forward() {
@@ -364,21 +425,21 @@ private:
 
     int conclude() {
         if (child_ <= 0) {
-            tell({{"event", "ended"}, {"why", "the interface has ended"}});
+            tellEnd({{"event", "ended"}, {"why", "the interface has ended"}});
             return 0;
         }
         if (WIFEXITED(status_)) {
             int const code = WEXITSTATUS(status_);
-            tell({{"event", "ended"},
-                  {"code", code},
-                  {"why", shared_->error},
-                  {"started_ns", shared_->startedNs.load()},
-                  {"ended_ns", shared_->endedNs.load()}});
+            tellEnd({{"event", "ended"},
+                     {"code", code},
+                     {"why", shared_->error},
+                     {"started_ns", shared_->startedNs.load()},
+                     {"ended_ns", shared_->endedNs.load()}});
             return code;
         }
         int const signal = WTERMSIG(status_);
         std::string const why = "the interface was ended by signal " + std::to_string(signal);
-        tell({{"event", "ended"}, {"code", 1}, {"why", why}});
+        tellEnd({{"event", "ended"}, {"code", 1}, {"why", why}});
         if (stopAsked != 0) {
             std::signal(stopAsked, SIG_DFL);
             std::raise(stopAsked);
@@ -394,6 +455,7 @@ private:
     int status_ = 0;
     std::unique_ptr<range::RingReader> ring_;
     std::unique_ptr<range::SampleLog> log_;
+    Lines lines_;
     std::uint64_t missed_ = 0;
     std::string in_;
     bool closed_ = false, ended_ = false, resigned_ = false;
