@@ -335,9 +335,11 @@ def test_five_attributes_are_beside_one_that_has_as_much():
     # 4 more of a call that takes 10 to 13.
     (cost,) = re.findall(r"five attributes cost (\d+).* more of a call than one, fixed", said)
     assert 30 <= int(cost) <= 40 and "than one, variant (published: 25 to 30 %)" in said
+    none = "\n".join(analysis.sentences(made(0.0, 0.0, 0.5)))
+    assert "five attributes and one, fixed: no difference of a call: " in none
     busy = [s | {"busy": 5, "samples": 5} if s["layout"] == "multiple" else s
             for s in made(1.0, 0.0, 1e-9)]  # fmt: skip
-    assert "five attributes cost" not in "\n".join(analysis.sentences(busy))
+    assert "five attributes" not in "\n".join(analysis.sentences(busy))
 
 
 def test_bytes_are_those_on_the_wire_only_if_all_were_seen_there():

@@ -434,19 +434,17 @@ def test_events_are_obeyed_where_everything_has_one_cpu(meet):
         os.sched_setaffinity(0, cpus)
     reader, interface = live.process.pid, live.interface
     me = os.getpid()
+
     # Reader and interface keep each other from running, too: that is no excuse of theirs.
-    excused = lambda: (
-        waited_s(me)
-        + sum(  # noqa: E731
-            waited_s(one) - ran_s(other)
-            for one, other in ((reader, interface), (interface, reader))
-        )
-    )
-    before_s = excused()
+    def excused_s() -> float:
+        both = (reader, interface), (interface, reader)
+        return waited_s(me) + sum(waited_s(one) - ran_s(other) for one, other in both)
+
+    before_s = excused_s()
     began_s = time.monotonic()
     measuring(live)
     live.until(lambda line: line["event"] == "element" and line["number"] >= 30)
-    took_s = max(0.0, excused() - before_s)
+    took_s = max(0.0, excused_s() - before_s)
     state = lambda line: line["event"] == "state"  # noqa: E731
     missed = live.until(state)["deadlines_missed"]
     waited = sum(map(waited_s, (me, reader)))

@@ -179,9 +179,7 @@ def test_best_effort_of_the_range_can_be_lost_and_an_lrc_is_one(name):
     """What is called best effort goes by datagrams, and messages met every phase of the receiver's
     turn, so that the shortest of them waited for none."""
     summaries = there(name)
-    # Of ten on two hosts, those of one had no datagrams in the run that is kept, as it says.
-    ten = lambda s: (name, s["sequence"]) == ("range/hosts", "ten")  # noqa: E731
-    assert transports.by_reliable_links([s for s in summaries if not ten(s)]) == ""
+    assert transports.by_reliable_links(summaries) == ""
     for s in summaries:
         assert (s["phase_gap"] <= phases.GAP_MAX) == (s["lrc_ms"] is not None)
     # Of ten timers two meet at steps of a fifteenth of a turn where updates come at 60 Hz.
@@ -353,7 +351,9 @@ def test_all_480_runs_between_hosts_on_the_sources_links():
 @pytest.mark.parametrize("name", ["lan", "sites", "multicast", "tunnels"])
 def test_no_update_was_faster_than_its_link(name):
     """Of its bits all but a frame and a half take their time, and all where bench-link gives it."""
-    found = [s for s in there(f"ec1/{name}") if s["min_ms"] is not None]
+    # Of five to five a publisher and a subscriber share a host.
+    on_one = lambda s: s["topology"] == "N-N" and s["sender"][3:] == s["receiver"][3:]  # noqa: E731
+    found = [s for s in there(f"ec1/{name}") if s["min_ms"] is not None and not on_one(s)]
     for s in found:
         host = Host(name="x", **sites.PROFILES[place(s)[2]])
         free = 0 if host.rule or host.slow else 1.5 * (1500 + 14)

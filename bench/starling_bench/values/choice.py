@@ -96,7 +96,11 @@ def several_beside_one(
     """What they cost more of a call than each layout that has as much in one."""
     found = {x: more([calls[several]], [of]) for x, of in calls.items()
              if x != several and several in calls}  # fmt: skip
-    return [f"{what} cost {one.text(' %')} more of a call than one, {x} (published: {published})"
+    words = {
+        True: "{what} cost {much} more of a call than one, {x} (published: {published})",
+        False: "{what} and one, {x}: no difference of a call: {much} (published: {published})",
+    }
+    return [words[one.known].format(what=what, much=one.text(" %"), x=x, published=published)
             for x, one in found.items() if one]  # fmt: skip
 
 
