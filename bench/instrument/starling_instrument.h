@@ -57,8 +57,8 @@ STARLING_INSTRUMENT_API int starling_instrument_write(starling_instrument* it, v
 /* The newest record of another station, of the size that was declared. 1: it is newer than what
  * was read last; 0: nothing newer has come, and `value` is as it was; those that came between are
  * counted in `missed`. -1: for example because the station has sent this record with another size.
- * A station that sends records of other names only is not told: it is as if it sent none. `news`
- * may be NULL. */
+ * A station that sends records of other names only is not told: it is as if it sent none. Who only
+ * reads declares a record, too, at the rate 0, and writes none. `news` may be NULL. */
 STARLING_INSTRUMENT_API int starling_instrument_read(starling_instrument* it, unsigned station,
                                                      void* value, starling_news* news);
 

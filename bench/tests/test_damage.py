@@ -191,7 +191,9 @@ def test_figures_of_a_flow_are_made_of_what_was_logged_and_counted(tmp_path):
         path.unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize(("early_ms", "clock"), [(0.5, "estimate"), (9.0, "not known: an update")])
+@pytest.mark.parametrize(
+    ("early_ms", "clock"), [(0.5, "estimate"), (9.0, "not known: what came first was there 9 ms")]
+)
 def test_updates_come_earlier_by_no_more_than_clocks_differ(tmp_path, monkeypatch, early_ms, clock):
     """On one clock by nothing."""
     (tmp_path / "s" / "e").mkdir(parents=True)

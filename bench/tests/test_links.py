@@ -117,6 +117,11 @@ def test_hosts_behind_a_router_and_others_are_not_mixed(tmp_path):
     assert told.value.code == "STL-NET-007" and "behind a router" in hosts[0].words()
 
 
+def test_no_host_is_named_as_what_joins_hosts():
+    for name, told in ((".router", 1), (".switch", 1), ("switch", 0), ("a.b", 0)):
+        assert len(list(network.faults([network.Host(name=name)]))) == told
+
+
 def test_hosts_of_different_mtus_are_not_mixed():
     hosts = [network.Host(name="a", mtu=1500), network.Host(name="b")]
     network.check(hosts, Path(BMFED))

@@ -53,6 +53,7 @@ def test_a_run_that_was_not_begun_as_its_file_has_it_is_not_resumed(run):
     lacking["executions"][0]["execution"] = "other"
     why = "'updates' of test 1 was 301, and would be 300", ""
     for told, but in zip((other, lacking), why, strict=True):
+        told["executions"][0].pop("tests_crc32")
         path.write_text(json.dumps(told))
         # What was measured is neither of what the run says of it.
         for name in ("results.csv", "s/e/results.csv"):

@@ -174,6 +174,7 @@ def test_clocks_of_hosts_are_compared_where_they_are_several(monkeypatch, tmp_pa
     ("2MB@100", "'2MB@100' is no flow of 16 to 16,777,216 bytes and up to 10,000 Hz"),
     ("1B@100", "'1B@100' is no flow of 16 to"), ("2KB@0", "'2KB@0' is no flow"),
     ("2KB@600", "600 updates a second; 499.2 are possible"),
+    ("64B@20 1KB@20", "'64B@20 1KB@20' is not one flow"), ("64B@2\n", "is not one flow"),
 ])  # fmt: skip
 def test_what_a_flow_is_is_told_with_its_units(send, said):
     done = CliRunner().invoke(app, ["plan", "--send", send, "--receive", "10KB@10"])

@@ -37,6 +37,17 @@ def test_what_never_came_is_not_in_budget(monkeypatch):
     assert found["in_budget"] == 0.0
     # What two LRCs add to the way there, each: of the least, less an echo of the same size.
     assert (found["ping_ms"], found["lrc_ms"]) == (3.0, 8.5)
+    # Not where data go by another host and back.
+    for hosts, by, lrc in (
+        ("2 systems", "tcp via rtiexec (both are on one host; transport.path)", None),
+        ("2 systems", "tcp via rtiexec (transport.path = forwarder)", 8.5),
+        ("", "tcp via rtiexec (transport.shared_memory = off)", 8.5),
+    ):
+        way = {"sender": "f1", "receiver": "f2", "by": by, "reliable": True}
+        store.record = lambda *_, h=hosts, w=way: {
+            "tests": {"1": setting}, "hosts": h, "ways": {"1": [w]}
+        }  # fmt: skip
+        assert rows.figures(store, row | {"received": 600})["lrc_ms"] == lrc
 
     def unknown(*_):
         raise clocks.NoEstimate("7 echoes came back")

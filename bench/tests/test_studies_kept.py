@@ -180,10 +180,16 @@ def test_best_effort_of_the_range_can_be_lost_and_an_lrc_is_one(name):
     turn, so that the shortest of them waited for none."""
     summaries = there(name)
     assert transports.by_reliable_links(summaries) == ""
+    # Of two on one host data go by way of another's rtiexec, which no echo does.
+    records = {(e["sequence"], e["execution"]): e for e in kept(name, "run")["executions"]}
+    ends = lambda s: (s["sender"], s["receiver"])  # noqa: E731
+    there_ = [s for s in summaries if not transports.around(
+        records[s["sequence"], s["execution"]], s["test"], ends(s))]  # fmt: skip
     for s in summaries:
-        assert (s["phase_gap"] <= phases.GAP_MAX) == (s["lrc_ms"] is not None)
+        known = s["phase_gap"] <= phases.GAP_MAX and s in there_
+        assert known == (s["lrc_ms"] is not None)
     # Of ten timers two meet at steps of a fifteenth of a turn where updates come at 60 Hz.
-    assert sum(s["lrc_ms"] is not None for s in summaries) >= 0.95 * len(summaries)
+    assert sum(s["lrc_ms"] is not None for s in there_) >= 0.95 * len(there_)
     by = {(s["transport"], s["adapter"]) for s in summaries if s["way"]}
     assert by == {(s["transport"], s["adapter"]) for s in summaries}
 

@@ -79,6 +79,7 @@ class Reader:
             self.say("resign")
             with contextlib.suppress(ProcessLookupError):
                 self._process.terminate()
+                self._process.send_signal(signal.SIGCONT)  # it may be stopped
             await self._over()
             raise
         finally:

@@ -7,6 +7,7 @@ The application is the first federate; each flow that it receives comes from ano
 import contextlib
 import io
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -87,6 +88,10 @@ def command(study: Study, app: typer.Typer, planning: Planning) -> None:
         ] = 0.99,
     ) -> int:
         """Would it fit? Measures planned sizes and rates, and what other settings would change."""
+        for flow in (send, *receive):
+            if re.search(r"\s", flow) or not (flow or flow is send):
+                what = f"{flow!r:.50} is not one flow"
+                raise BenchError("STL-PLN-001", what, "", f"give {planning.flow}", USAGE)
         try:
             fields = planning.test([send or planning.least, *receive])
         except ValueError as e:

@@ -16,7 +16,7 @@ from ..errors import FAILED, UNREACHABLE, BenchError
 from ..kept.store import Store
 from ..machines import idle, network, ssh
 from ..machines.hosts import FOREGROUND, GRACE_S, SERVER, SERVICES, Launcher, Running
-from ..machines.rti import Prepared, check_loaded, check_told, is_an_rtis
+from ..machines.rti import Prepared, check_loaded, check_told, is_an_adapters, is_an_rtis
 from ..machines.rti_status import UNASKED, RtiStatus
 from ..outside import line_of, open_file
 from ..tsf.sequences import Execution, Sequence
@@ -153,7 +153,10 @@ class Master:
             raise ValueError("its clock is no table of numbers")
         was, rti = self._record.get("rti", ""), line_of(event.get("rti", ""))[:_TEXT_MAX]
         self._record["rti"], self._record["clock"] = rti, clock
-        libraries = named(event.get("libraries", []))
+        told = named(event.get("libraries", []))
+        # Of programs that say nothing of themselves there is what the system knows.
+        loaded = self.loaded()
+        libraries = told or [p for p in loaded if is_an_rtis(p) or is_an_adapters(p)]
         before = self._record.get("libraries", {})
         now = self._record["libraries"] = checksums([*libraries, *self.files])
         # A file's name may have its version, so that a new one is another.
@@ -167,10 +170,9 @@ class Master:
         if was not in ("", rti):
             what = f"{where}: until it was resumed its RTI was {was}; tables call all its tests"
             self.note(f"{what} {rti}'s.")
-        self._told(self._sequence.master, libraries)
-        # Of programs that say nothing of themselves there is what the system knows.
+        self._told(self._sequence.master, told)
         if self.root:
-            check_loaded(filter(is_an_rtis, self.loaded()), self.root, self._place())
+            check_loaded(filter(is_an_rtis, loaded), self.root, self._place())
 
     def _place(self) -> str:
         return self._sequence.rti.place("root") or f"sequence '{self._sequence.name}'"

@@ -126,8 +126,8 @@ def _open(p: dict, sure: str) -> bool:
 def nine(page: Page, lines: Lines, where: str) -> list[str]:
     """The source's figures 2 to 10 for one topology and kind of sites."""
     ms = "ms"
-    floor = ("the host's wake-ups, median", lambda p: _ms(p["wake_p50_us"]))
-    spread = ("the host's wake-ups, deviation", lambda p: _ms(p["wake_sd_us"]))
+    floor = ("the host's wake-ups, least of the medians", lambda p: _ms(p["wake_p50_us"]))
+    spread = ("the host's wake-ups, least deviation", lambda p: _ms(p["wake_sd_us"]))
     return [
         by_number(page, lines, f"2. Throughput per flow, {where}", "Mbit/s",
                   lambda p: p["mbps"], True, ("theory", lambda p: p["theory_mbps"])),

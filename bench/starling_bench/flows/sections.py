@@ -157,7 +157,7 @@ def wake_ups(found: list[dict]) -> list[str]:
     of_all = lambda by, of, key: float(by([p[key] for p in of if p[key] is not None] or [0]))  # noqa: E731
     lines = [
         (profile, carrier, scheduling, f"{len(fit)} of {len(of)}",
-         *(f"{of_all(np.mean, of, key):.1f}" for key in ("wake_p50_us", "wake_sd_us")),
+         *(f"{of_all(np.median, of, key):.1f}" for key in ("wake_p50_us", "wake_sd_us")),
          f"{max(p['wake_max_us'] or 0 for p in of):,.0f}",
          *(ms(of_all(np.median, fit, key), max(p["bound_ms"] for p in of)) if fit else "-"
            for key in ("p50_ms", "sd_ms")))

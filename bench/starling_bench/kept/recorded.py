@@ -1,5 +1,6 @@
 """What run.json must be like to be read, whoever wrote it."""
 
+import zlib
 from pathlib import Path
 from typing import Annotated
 
@@ -7,9 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..errors import USAGE, BenchError
 from ..fields import SCALE_MAX, Strict
+from ..outside import write_json
 
 # Also the name of a folder, which is below the run's.
 _Name = Annotated[str, Field(pattern=r"^[^/\x00]+$")]
+_SEAL = "tests_crc32"
 _Number = Annotated[str, Field(pattern=r"^[0-9]{1,9}$")]
 
 
@@ -84,6 +87,13 @@ class _Run(_Lax):
     found: dict | None = None
 
 
+def sealed(record: dict) -> dict[str, str]:
+    """What an execution's record has to find out damage to its tests by: figures hang on their
+    fields, and no row has all of these."""
+    tests = write_json(record.get("tests", {}), sort_keys=True)
+    return {_SEAL: f"{zlib.crc32(tests.encode()):08x}"}
+
+
 def check(run: object, path: Path, program: str) -> None:
     """BenchError if it is no run's, of a study whose federates are of this program; what may be
     missing is there afterwards."""
@@ -94,6 +104,10 @@ def check(run: object, path: Path, program: str) -> None:
             why = "a name that is none"
         if not isinstance(run.get(program), str | None):
             why = f"{program}: it is no text"
+        for e in run["executions"]:
+            # An earlier version had none.
+            if _SEAL in e and {_SEAL: e[_SEAL]} != sealed(e):
+                why = f"the tests of {e['sequence']}/{e['execution']} are not as they were written"
     except ValidationError as e:
         why = _first(e)
     if why:
@@ -126,6 +140,8 @@ def tests(run: dict, path: Path, single: type[Strict], before: dict[str, object]
             if strange := [k for k, v in given.items() if getattr(made, k) != v]:
                 raise _refused(f"{at}, {strange[0]}: it is not as its other fields have it", path)
             test.update(made.model_dump() | test)
+        if _SEAL in execution:
+            execution |= sealed(execution)
 
 
 def _first(error: ValidationError) -> str:

@@ -243,6 +243,7 @@ class Store:
             record = {"sequence": sequence, "execution": execution, "rti": "", "problems": {}}
             self.run["executions"].append(record)
         record |= {"state": "running", "message": "", **more}
+        record |= recorded.sealed(record)
         self.save_run()
         return record
 

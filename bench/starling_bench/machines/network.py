@@ -78,7 +78,7 @@ class Host(Strict):
     key: str | None = None  # a file; else ssh-agent and the user's own
     known_hosts: str | None = None  # a file; else the user's own
     directory: str | None = None  # where files are kept there; else below its user's cache
-    rate_mbit: Annotated[float, Field(gt=0, le=1e6)] | None = None
+    rate_mbit: Annotated[float, Field(ge=0.001, le=1e6)] | None = None
     delay_ms: Milliseconds = 0.0
     jitter_ms: Milliseconds = 0.0
     loss: Share = 0.0
@@ -159,6 +159,9 @@ def faults(hosts: list[Host]) -> Faults:
             yield ("host", i), f"host '{host.name}' has no address", "add 'address'"
         if host.name in LOCAL:
             yield ("host", i, "name"), f"'{host.name}' is this host", "take another name"
+        if host.name.startswith("."):
+            what = f"'{host.name}' begins with a dot, as names of what joins hosts do"
+            yield ("host", i, "name"), what, "take another name"
         if host.jitter_ms > host.delay_ms:
             what = f"jitter_ms ({host.jitter_ms:g}) is more than delay_ms ({host.delay_ms:g})"
             yield ("host", i, "jitter_ms"), what, "make delay_ms the longer one"

@@ -91,9 +91,14 @@ def is_an_rtis(path: str) -> bool:
     """Whether a library is called as an RTI's are; by the same rule bench/cpp/endpoint.cpp tells
     which a federate has loaded, and the adapters' own."""
     name, small = Path(path).name, Path(path).name.lower()
-    if small.startswith(ADAPTER):
+    if is_an_adapters(path):
         return False
     return "RTI" in name or small.startswith("librti") or "1516" in small or "fedtime" in small
+
+
+def is_an_adapters(path: str) -> bool:
+    """Whether a library is called as an adapter's is."""
+    return Path(path).name.lower().startswith(ADAPTER)
 
 
 def check_loaded(libraries: Iterable[str], root: Path, where: str) -> None:

@@ -1,5 +1,10 @@
 """Transportations in words, and where best effort is none."""
 
+import re
+
+# As `starling ps` gives the reason: both share a host, whose memory they don't use.
+_AROUND = re.compile(r"via rtiexec \((?:both are on one host|transport\.shared_memory)")
+
 
 def misnamed(s: dict) -> bool:
     """It is not what its name says: best effort that can't be lost."""
@@ -10,6 +15,14 @@ def words(s: dict) -> str:
     """A test's transportation, and what it is not."""
     wrong = " (not what its name says: by a reliable link)" if misnamed(s) else ""
     return s["transport"].replace("_", " ") + wrong
+
+
+def around(record: dict, test: int, ends: tuple[str, str]) -> bool:
+    """Data between two on one host go by way of another host's rtiexec, as an execution's record
+    says of the way: what an echo takes between them says nothing of that."""
+    ways = record.get("ways", {}).get(str(test), [])
+    by = next((w["by"] for w in ways if (w["sender"], w["receiver"]) == ends), "")
+    return bool(record.get("hosts") and _AROUND.search(by))
 
 
 def by_reliable_links(summaries: list[dict]) -> str:

@@ -113,6 +113,12 @@ def _numbers(most: int) -> list[int]:
     return sorted({1, *(round(most * n / steps) for n in range(1, steps + 1))})
 
 
+def values(s: dict, key: str) -> list[float]:
+    """A test's samples; of instructions the least: what else a process does adds to a count, and
+    nothing takes away from it."""
+    return [min(s[key])] if key == "instructions" else s[key]
+
+
 def words(own: dict, combined: dict, samples: str, mode: str, rate_hz: float) -> list[str]:
     """What all attributes of a class cost beside as many bytes in one (summaries of two tests, and
     the key of their samples), and what they take at a rate, where times of a call were measured."""
@@ -123,7 +129,7 @@ def words(own: dict, combined: dict, samples: str, mode: str, rate_hz: float) ->
         than = "a reliable one"
     said = []
     # Of one value there is nothing to compare: the other is one value of as many bytes, too.
-    if own["fields"] > 1 and (found := more([own[samples]], [combined[samples]])):
+    if own["fields"] > 1 and (found := more([values(own, samples)], [values(combined, samples)])):
         compared = f"{found.text(' %')} more of a call than {than} of as many bytes"
         if found.known and found.value < 0:
             less = Estimate(-found.value, -found.high, -found.low)

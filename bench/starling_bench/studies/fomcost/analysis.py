@@ -8,7 +8,7 @@ from ...captured.capture import by_way, seen_alike
 from ...statistics import rates
 from ...statistics.estimates import Estimate, Fit, fit, more
 from ...values.choice import Choice, Evidence, mean_bytes, overall, recommend, several_beside_one
-from ...values.own_class import side_by_side
+from ...values.own_class import side_by_side, values
 from ...values.source import Ease, ease
 from .fields import COMBINED, MODES
 
@@ -20,12 +20,6 @@ WIDTH_MAX = 0.15  # half of its interval, in parts of its value: of what is well
 def measured(group: list[dict]) -> str:
     """By which samples tests of a group are compared: times, or instructions that were counted."""
     return "instructions" if all(s["instructions"] for s in group) else "us"
-
-
-def values(s: dict, key: str) -> list[float]:
-    """A test's samples; of instructions the least: what else a process does adds to a count, and
-    nothing takes away from it."""
-    return [min(s[key])] if key == "instructions" else s[key]
 
 
 def series(group: list[dict], name: str) -> list[dict]:

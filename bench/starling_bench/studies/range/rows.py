@@ -101,7 +101,9 @@ def figures(store: Store, row: dict) -> dict:
         gap = phases.gap(found, phases.turn_ms(setting, station))
     sorted_ms = np.sort(ms)
     ping = oneway.ping_ms(directory(store, row), row["test"], row["sender"], row["receiver"])
-    lrc = None if ping is None or gap > phases.GAP_MAX else (float(sorted_ms[0]) - ping) / 2
+    around = transports.around(record, row["test"], (row["sender"], row["receiver"]))
+    unknown = ping is None or gap > phases.GAP_MAX or around
+    lrc = None if unknown else (float(sorted_ms[0]) - ping) / 2
     known = lambda p: stats.percentile_if_known(sorted_ms, p)  # noqa: E731
     # What never came is not in budget, nor is what by the clocks' bound may have come later.
     surely = ms + found.bound_ms <= own["budget_ms"]
@@ -115,8 +117,7 @@ def figures(store: Store, row: dict) -> dict:
 
 
 def _nothing() -> dict:
-    none = {k for k in _FIGURES if k.endswith("_ms")} | {"in_budget", "phase_gap"}
-    return dict.fromkeys(none)
+    return dict.fromkeys({k for k in _FIGURES if k.endswith("_ms")} | {"in_budget", "phase_gap"})
 
 
 def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
