@@ -200,6 +200,10 @@ def test_phase_two_runs_and_every_update_is_accounted_for(tmp_path):
         if counts["received"]:
             assert 0 < float(row["min_ms"]) <= float(row["p50_ms"]) <= float(row["max_ms"])
     before = (out / "results.csv").read_text()
+    # What was measured is known by its libraries, of which the federates say nothing.
+    for e in run_of(out)["executions"]:
+        rti = any(name.startswith("librti1516e") for name in e["libraries"])
+        assert rti == ("starling" in e["sequence"]) and any("libbench" in n for n in e["libraries"])
     assert not list(out.rglob("*.raw")) and len(list(out.rglob("*.parquet"))) == 4 * 4
     ec1("report", out)
     assert (out / "results.csv").read_text() == before
