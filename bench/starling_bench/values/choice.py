@@ -100,7 +100,8 @@ def several_beside_one(
         True: "{what} cost {much} more of a call than one, {x} (published: {published})",
         False: "{what} and one, {x}: no difference of a call: {much} (published: {published})",
     }
-    return [words[one.known].format(what=what, much=one.text(" %"), x=x, published=published)
+    # Counts that repeat have no interval, and differ by what they differ.
+    return [words[one.known or one.low is None].format(what=what, much=one.text(" %"), x=x, published=published)
             for x, one in found.items() if one]  # fmt: skip
 
 
