@@ -100,9 +100,12 @@ def several_beside_one(
         True: "{what} cost {much} more of a call than one, {x} (published: {published})",
         False: "{what} and one, {x}: no difference of a call: {much} (published: {published})",
     }
-    # Counts that repeat have no interval, and differ by what they differ.
-    return [words[one.known or one.low is None].format(what=what, much=one.text(" %"), x=x, published=published)
-            for x, one in found.items() if one]  # fmt: skip
+    said = []
+    for x, one in found.items():
+        if one:  # counts that repeat have no interval, and differ by what they differ
+            of = words[one.known or one.low is None]
+            said.append(of.format(what=what, much=one.text(" %"), x=x, published=published))
+    return said
 
 
 def overall(ways: list[tuple[str, Choice]]) -> list[str]:
