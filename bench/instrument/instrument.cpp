@@ -27,6 +27,8 @@ std::size_t const kRest = sizeof(RecordHead) - 8;  // of the head behind the tim
 char const *const kNumber = "number", *const kTaken = "taken";
 // So often at most who hears records of its own number says so.
 std::uint64_t const kClaimNs = 1000000000;
+// More than there are stations; who is not answered is when it claims again.
+std::size_t const kToSayMax = 16;
 
 // By which instruments of one number tell themselves apart.
 std::string drawnMark() {
@@ -165,7 +167,8 @@ void Instrument::said(TopicId topic, std::vector<std::string> const &values) {
 
 void Instrument::claim() {
     claimedNs_ = readNs(CLOCK_BOOTTIME);
-    toSay_.push_back({kNumber, mine_, mark_, std::to_string(claimedNs_ - sinceNs_)});
+    if (toSay_.size() < kToSayMax)
+        toSay_.push_back({kNumber, mine_, mark_, std::to_string(claimedNs_ - sinceNs_)});
 }
 
 // Who has had a number for longer goes on with it. How long that is needs no common clock, and is
@@ -178,7 +181,7 @@ void Instrument::heardClaim(std::vector<std::string> const &values) {
         if (mark > mark_) return claim();
         std::uint64_t const theirsNs = std::strtoull(values[3].c_str(), nullptr, 10);
         if (theirsNs <= readNs(CLOCK_BOOTTIME) - sinceNs_) {
-            toSay_.push_back({kTaken, mine_, mark, ""});
+            if (toSay_.size() < kToSayMax) toSay_.push_back({kTaken, mine_, mark, ""});
             return;
         }
     }
