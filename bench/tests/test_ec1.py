@@ -281,7 +281,7 @@ def test_what_a_link_loses_is_not_called_overwritten(tmp_path):
                                                              "conflated"))  # fmt: skip
     assert sent == 600 == received + lost + conflated
     # Binomial, five deviations: a tenth of the way to rtiexec, and perhaps of another from it.
-    assert 0.1 * 600 - 5 * 7.4 < lost < 0.19 * 600 + 5 * 9.7 and conflated > received
+    assert 0.1 * 600 - 5 * 7.4 < lost < 0.19 * 600 + 5 * 9.7 and conflated > received, row
 
 
 def test_what_newer_updates_replaced_is_told_from_what_was_lost():

@@ -197,7 +197,7 @@ def test_other_rtis_are_timed_counted_and_captured_beside_starling(fomcost):
         assert several["bytes"] > one["bytes"] > 72
         assert (several["by_format"] is None) == (rti == "standin")
     page = (fomcost.directory / "out" / "report.html").read_text()
-    for words in ("time.standin (stand-in", "counted.standin (stand-in", "wire.standin, reliable:"):
+    for words in ("time.standin (stand-in", "counted.standin (stand-in", "wire.standin, object, reliable:"):
         assert words in page, words
 
 

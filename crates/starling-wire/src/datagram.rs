@@ -30,8 +30,9 @@ pub(crate) const HEARS: u8 = 1;
 pub(crate) const ASKS: u8 = 2;
 /// The largest datagram: what UDP over IPv4 takes.
 pub const DATAGRAM_BYTES_MAX: usize = 65_507;
-/// What may wait for the stream, in bytes.
-pub(crate) const KEPT_BYTES_MAX: usize = 64 * 1024;
+/// What may wait for the stream, in bytes: what comes in 200 ms at 5 MB/s, as TCP sends a segment that was lost again
+/// after that time at the earliest where nothing follows it.
+pub(crate) const KEPT_BYTES_MAX: usize = 1024 * 1024;
 
 /// So many bytes of datagrams wait to leave together, and what one message takes beyond that.
 const LEAVING_BYTES: usize = 64 * 1024;
@@ -304,14 +305,22 @@ pub struct StreamPosition {
     pub best_effort: u64,
 }
 
+/// Where the stream must be, frames that wait for that, and how many these are.
+type Kept = (u64, Vec<u8>, u64);
+
+/// What one that is kept takes in memory, about.
+fn held(frames: &[u8]) -> usize {
+    size_of::<Kept>() + frames.len()
+}
+
 /// The incoming direction of a session.
 #[derive(Debug, Default)]
 pub struct DatagramIn {
     /// Messages that were sent, as far as that is known.
     sent: u64,
     lost: u64,
-    /// Datagrams that wait for the stream: where it must be, their frames, and how many these are.
-    kept: VecDeque<(u64, Vec<u8>, u64)>,
+    /// What of datagrams waits for the stream.
+    kept: VecDeque<Kept>,
     kept_bytes: usize,
 }
 
@@ -379,11 +388,11 @@ impl DatagramIn {
             return frames;
         }
         if count > 0 {
-            if self.kept_bytes + frames.len() > KEPT_BYTES_MAX {
+            if self.kept_bytes + held(frames) > KEPT_BYTES_MAX {
                 self.drop_messages(count);
                 return &[];
             }
-            self.kept_bytes += frames.len();
+            self.kept_bytes += held(frames);
             self.kept.push_back((behind, frames.to_vec(), count));
         }
         &[]
@@ -403,7 +412,7 @@ impl DatagramIn {
             .is_some_and(|(behind, ..)| *behind <= at.read)
         {
             let (behind, frames, count) = self.kept.pop_front()?;
-            self.kept_bytes -= frames.len();
+            self.kept_bytes -= held(&frames);
             if behind >= at.best_effort {
                 return Some(frames);
             }

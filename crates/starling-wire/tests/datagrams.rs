@@ -243,6 +243,24 @@ fn what_follows_the_stream_waits_for_it_and_is_dropped_behind_something_newer() 
     assert_eq!(take(&mut incoming, &next, at(350, 310)), [5]);
 }
 
+/// A segment of the stream was lost, and comes again 200 ms later: of 5,000 messages a second nothing is lost.
+#[test]
+fn what_comes_while_the_stream_stands_still_is_kept() {
+    let mut out = DatagramOut::new(&SECRET, 1400, 1);
+    let mut incoming = DatagramIn::default();
+    let mut bytes = 0;
+    for n in 0..1_000 {
+        let one = datagram(&mut out, (0..45).map(|k| n * 45 + k));
+        bytes += one.len();
+        assert!(take(&mut incoming, &one, at(0, 0)).is_empty());
+    }
+    assert!(bytes > 900_000, "{bytes}");
+    let kept = std::iter::from_fn(|| incoming.next_kept(at(1, 0)));
+    let kept: Vec<_> = kept.flat_map(|frames| numbers(&frames)).collect();
+    assert_eq!(kept, (0..45_000).collect::<Vec<_>>());
+    assert_eq!(incoming.lost(), 0);
+}
+
 #[test]
 fn what_waits_for_the_stream_is_bounded() {
     let mut out = DatagramOut::new(&SECRET, 1400, 1);
@@ -252,7 +270,7 @@ fn what_waits_for_the_stream_is_bounded() {
         assert!(take(&mut incoming, &one, at(0, 0)).is_empty());
     }
     let kept = std::iter::from_fn(|| incoming.next_kept(at(1, 0))).count() as u64;
-    assert!((100..10_000).contains(&kept), "{kept}");
+    assert!((10_000..50_000).contains(&kept), "{kept}");
     assert_eq!(incoming.lost(), 100_000 - kept);
 }
 
@@ -433,7 +451,7 @@ impl Turns {
     /// Far more than is kept for a turn comes; how many bytes of datagrams.
     fn flood(&mut self) -> usize {
         let mut bytes = 0;
-        for _ in 0..1000 {
+        for _ in 0..4000 {
             self.put(20);
             let datagram = self.wire.pop().unwrap();
             self.come(&datagram);
@@ -600,7 +618,7 @@ fn what_comes_before_its_turn_is_announced_waits_for_it() {
 /// Before the first turn that is for this end the last that came is kept, after it the first: what there is no room for is lost.
 #[test]
 fn what_waits_for_a_turn_has_a_bound() {
-    const KEPT: usize = 64 << 10;
+    const KEPT: usize = 1 << 20;
     for grouped in [false, true] {
         let mut group = Turns::new();
         if grouped {
@@ -643,7 +661,7 @@ fn a_datagram_of_a_turn_that_does_not_come_is_in_no_others_way() {
             far.next_turn();
         }
         // More than is kept.
-        for _ in 0..100 {
+        for _ in 0..2000 {
             let frame = best_effort(0);
             let (frame, _) = split_frame(&frame).unwrap().unwrap();
             for _ in 0..30 {

@@ -4,6 +4,7 @@
 //! A peer gets data of one class by one way at a time. When that changes, all ways by which it got such data before end,
 //! on its link, before the other begins: what was sent before can't come behind what is sent from then on.
 
+use crate::datagrams::TRY;
 use crate::direct::{Direct, Peer, Way, cut};
 use crate::group::{self, Ear, Group, Groups, Hearing, ways};
 use starling_core::Run;
@@ -181,18 +182,47 @@ impl Direct {
         if !self.waits_for_beat() {
             return (None, false);
         }
-        let due = match &mut self.groups {
-            Some(groups) if now < groups.beat + heartbeat => {
-                return (Some(groups.beat + heartbeat), false);
-            }
-            Some(groups) => {
-                groups.beat = now;
-                now + heartbeat
-            }
-            None => return (None, false),
+        let Some(groups) = &mut self.groups else {
+            return (None, false);
         };
-        self.beat();
-        (self.waits_for_beat().then_some(due), true)
+        let is_beat = now >= groups.beat + heartbeat;
+        if is_beat {
+            groups.beat = now;
+        }
+        let beat = groups.beat + heartbeat;
+        if is_beat {
+            self.beat();
+        }
+        let again = self.try_again(now);
+        let due = self.waits_for_beat().then_some(beat);
+        (due.into_iter().chain(again).min(), is_beat)
+    }
+
+    /// Sends something for those who were asked lately whether they hear it, if that is due; when it is next.
+    fn try_again(&mut self, now: Instant) -> Option<Instant> {
+        let groups = self.groups.as_deref_mut()?;
+        let is_due = now >= groups.tried + TRY;
+        let mut waits = false;
+        let mut asked = vec![false; groups.count()];
+        for peer in self.peers.iter_mut().filter(|p| p.stream.is_some()) {
+            for (ear, asked) in peer.ears.iter_mut().zip(&mut asked) {
+                *asked |= is_due && ear.try_again();
+                waits |= ear.is_tried();
+            }
+            if let Some((single, ear)) = peer.single.as_deref_mut() {
+                if is_due && ear.try_again() {
+                    single.send();
+                }
+                waits |= ear.is_tried();
+            }
+        }
+        if is_due {
+            groups.tried = now;
+        }
+        for place in (0..asked.len()).filter(|place| asked[*place]) {
+            groups.at(place).send();
+        }
+        waits.then(|| groups.tried + TRY)
     }
 
     fn beat(&mut self) {

@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 /// A way is taken for closed when nothing was heard on it for so many heartbeats.
 const SILENT_BEATS: u32 = 3;
 /// How often a way that is not open is tried at first, and for how long; then once a heartbeat.
-const TRY: Duration = Duration::from_millis(100);
-const TRIES: u32 = 20;
+pub(crate) const TRY: Duration = Duration::from_millis(100);
+pub(crate) const TRIES: u32 = 20;
 /// So many datagrams are taken before the stream has its turn, and so many at a time.
 const PER_TURN: usize = 64;
 pub(crate) const TOGETHER: usize = 16;

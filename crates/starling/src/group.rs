@@ -4,7 +4,7 @@
 //! it, that was sent on the other side of it; and how many messages were sent is known to who has not got the last of
 //! them.
 
-use crate::datagrams::Wanted;
+use crate::datagrams::{TRIES, Wanted};
 use starling_core::Run;
 use starling_net::{Datagrams, Leaving, Quality, Stream, random_secret};
 use starling_rid::{ClassGroup, GROUP_PORT};
@@ -183,6 +183,8 @@ pub(crate) struct Groups {
     /// For single peers, by the address of this host from which they are sent.
     sockets: BTreeMap<IpAddr, Arc<Datagrams>>,
     pub(crate) beat: Instant,
+    /// When those who were asked lately were sent something last, so that they hear it.
+    pub(crate) tried: Instant,
 }
 
 impl Groups {
@@ -197,6 +199,7 @@ impl Groups {
             quality,
             sockets: BTreeMap::new(),
             beat: now,
+            tried: now,
         }
     }
 
@@ -353,6 +356,8 @@ pub(crate) struct Ear {
     unused: u32,
     /// Heartbeats since it was asked.
     waited: u32,
+    /// How often it was tried since then, between heartbeats.
+    tried: u32,
     /// How often it has begun and ceased to hear since the last heartbeat.
     changes: u32,
     /// What it has said last, if that was once too often.
@@ -362,7 +367,19 @@ pub(crate) struct Ear {
 impl Ear {
     /// It is told of the group.
     pub(crate) fn ask(&mut self) {
-        (self.hearing, self.waited, self.unused) = (Hearing::Asked, 0, 0);
+        (self.hearing, self.waited, self.unused, self.tried) = (Hearing::Asked, 0, 0, 0);
+    }
+
+    /// It was asked lately, and is not known to hear: it may be that what was sent for that was lost.
+    pub(crate) fn is_tried(&self) -> bool {
+        self.hearing == Hearing::Asked && self.tried < TRIES
+    }
+
+    /// It is tried again. Whether it is.
+    pub(crate) fn try_again(&mut self) -> bool {
+        let is_tried = self.is_tried();
+        self.tried += u32::from(is_tried);
+        is_tried
     }
 
     /// It has nothing to do with the group any more.
@@ -481,6 +498,19 @@ pub(crate) fn interface(of: io::Result<SocketAddr>) -> Option<Ipv4Addr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_is_asked_is_tried_so_often_until_it_hears() {
+        let mut ear = Ear::default();
+        assert!(!ear.try_again(), "it was not asked");
+        ear.ask();
+        assert!((0..TRIES).all(|_| ear.is_tried() && ear.try_again()));
+        assert!(!ear.is_tried() && !ear.try_again(), "then once a heartbeat");
+        ear.lose();
+        assert!(ear.try_again());
+        ear.hearing = Hearing::Hears;
+        assert!(!ear.is_tried() && !ear.try_again());
+    }
 
     #[test]
     fn who_has_heard_something_is_not_said_to_have_heard_nothing() {
