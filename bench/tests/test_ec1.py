@@ -270,7 +270,8 @@ def test_what_a_link_loses_is_not_called_overwritten(tmp_path):
     text = plans.configurations(only)
     file, out = tmp_path / "lossy.tsf.toml", tmp_path / "out"
     # What overtakes what was sent before it makes that too late, which is as good as lost.
-    for one, other in (("loss = 0.001", "loss = 0.1"), ("jitter_ms = 2", "jitter_ms = 0")):
+    for one, other in (("loss = 0.001", "loss = 0.1"), ("jitter_ms = 2", "jitter_ms = 0"),
+                       ("seconds = 1.0", "seconds = 3.0")):  # fmt: skip
         assert one in text
         text = text.replace(one, other)
     file.write_text(text)
@@ -279,9 +280,10 @@ def test_what_a_link_loses_is_not_called_overwritten(tmp_path):
     (row,) = rows(out)
     sent, received, lost, conflated = (int(row[k]) for k in ("sent", "received", "lost",
                                                              "conflated"))  # fmt: skip
-    assert sent == 600 == received + lost + conflated
-    # Binomial, five deviations: a tenth of the way to rtiexec, and perhaps of another from it.
-    assert 0.1 * 600 - 5 * 7.4 < lost < 0.19 * 600 + 5 * 9.7 and conflated > received, row
+    assert sent == 1800 == received + lost + conflated
+    # Binomial, five deviations: a tenth of the last second at least, as datagrams may begin late
+    # where TCP must agree on that; at most of all, and of two links where rtiexec hands on.
+    assert 0.1 * 600 - 5 * 7.4 < lost < 0.19 * 1800 + 5 * 17 and conflated > received, row
 
 
 def test_what_newer_updates_replaced_is_told_from_what_was_lost():
