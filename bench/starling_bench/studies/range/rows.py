@@ -6,6 +6,7 @@ import numpy as np
 
 from ...by_hand.planner import Outcome, Planning, rank
 from ...errors import BenchError
+from ...kept import summarized
 from ...kept.store import Store
 from ...machines.rti import RAW
 from ...reports import transports
@@ -91,8 +92,7 @@ def figures(store: Store, row: dict) -> dict:
         what = f"'{row['receiver']}' counted {row['received']} messages of '{row['sender']}' in "
         what += f"test {row['test']}, and {len(ms)} are in its log"
         at = directory(store, row), "samples", row["test"], row["receiver"], "parquet"
-        path = str(samples.file(*at))
-        raise BenchError("STL-RUN-009", what, path, "read the federates' logs there")
+        raise BenchError("STL-RUN-009", what, str(samples.file(*at)), "read the federates' logs")
     if not len(ms):
         return _nothing() | own | {"in_budget": 0.0, "clock": setting["clock"]}
     gap = 0.0
@@ -101,8 +101,8 @@ def figures(store: Store, row: dict) -> dict:
         gap = phases.gap(found, phases.turn_ms(setting, station))
     sorted_ms = np.sort(ms)
     ping = oneway.ping_ms(directory(store, row), row["test"], row["sender"], row["receiver"])
-    around = transports.around(record, row["test"], (row["sender"], row["receiver"]))
-    unknown = ping is None or gap > phases.GAP_MAX or around
+    by = summarized.way([record], str(row["test"]), row)["way"]
+    unknown = ping is None or gap > phases.GAP_MAX or transports.around(record.get("hosts"), by)
     lrc = None if unknown else (float(sorted_ms[0]) - ping) / 2
     known = lambda p: stats.percentile_if_known(sorted_ms, p)  # noqa: E731
     # What never came is not in budget, nor is what by the clocks' bound may have come later.
