@@ -27,7 +27,8 @@ std::size_t const kRest = sizeof(RecordHead) - 8;  // of the head behind the tim
 char const *const kNumber = "number", *const kTaken = "taken";
 // So often at most who hears records of its own number says so.
 std::uint64_t const kClaimNs = 1000000000;
-// More than there are stations; who is not answered is when it claims again.
+// Claims of this number that wait for the next turn; one for which there is no room comes again
+// after a second.
 std::size_t const kToSayMax = 16;
 
 // By which instruments of one number tell themselves apart.

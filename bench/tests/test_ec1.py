@@ -535,7 +535,11 @@ def test_phase_one_reaches_every_site_from_every_site(tmp_path):
     ways = Counter((r["sequence"].split(".")[1], r["transport"]) for r in rows(out))
     assert ways == {(a, t): 6 for a in ("sockets", "starling") for t in ("reliable", "best_effort")}
     assert all(int(r["received"]) == 1 for r in rows(out) if r["transport"] == "reliable")
-    reached = sum(int(r["received"]) for r in rows(out))
+    came = Counter()
+    for r in rows(out):
+        came[r["sequence"].split(".")[1], r["transport"]] += int(r["received"])
+    assert came.keys() == ways.keys() and all(came.values())
+    reached = came.total()
     assert (
         f"{reached} of 24 ways were gone by one update each." in (out / "report.html").read_text()
     )

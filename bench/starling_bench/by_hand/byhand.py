@@ -46,12 +46,15 @@ def command(study: Study, app: typer.Typer) -> None:
         ] = 10.0,
         best_effort: Annotated[bool, typer.Option(help="Not reliable.")] = False,
         normal: Annotated[bool, typer.Option(help="No real-time priority.")] = False,
-        show: Annotated[Literal["terminal", "web"], typer.Option()] = "terminal",
+        show: Annotated[
+            Literal["terminal", "web"], typer.Option(help="Where it is shown.")
+        ] = "terminal",
         headless: Annotated[
             bool, typer.Option("--headless", help="Neither: lines, for scripts; starts at once.")
         ] = False,
         budget_ms: Annotated[
-            float | None, typer.Option(help="A line; the period.", min=1e-6, callback=finite)
+            float | None,
+            typer.Option(help="Time budget, a line; else the period.", min=1e-6, callback=finite),
         ] = None,
         out: Annotated[
             Path | None, typer.Option(help="Directory of the log; none: no log.")
@@ -59,7 +62,9 @@ def command(study: Study, app: typer.Typer) -> None:
         adapter: Annotated[str, typer.Option(help="starling, generic, tcp, udp ...")] = "starling",
         connect: Annotated[str, typer.Option(help="localSettingsDesignator.")] = "",
         rti_root: Annotated[Path | None, typer.Option(help="Install tree of the RTI.")] = None,
-        program: Annotated[str, typer.Option(f"--{study.program}")] = study.program,
+        program: Annotated[
+            str, typer.Option(f"--{study.program}", help="The federates' program.")
+        ] = study.program,
         fom: Annotated[Path, typer.Option(help="The FOM.")] = fom_,
         attach: Annotated[int, typer.Option(help="Process of an interface that runs.")] = 0,
     ) -> int:

@@ -24,10 +24,6 @@ class DataFrame:
     length: int  # with the four bytes of its length
 
     @property
-    def value_bytes(self) -> int:
-        return sum(map(len, self.values.values()))
-
-    @property
     def per_value(self) -> int:
         """What stands beside each value: slot and length."""
         return sum(leb(slot) + leb(len(value)) for slot, value in self.values.items())

@@ -441,13 +441,9 @@ class Store:
             found.setdefault(key, {}).setdefault(row["execution"], []).append(row["sample"])
         return found
 
-    def perhaps_disturbed(self, of: dict) -> int:
-        """How many samples of a test and pair, as its summary names it, were over too soon to tell
-        what other programs did, while the last or the next that can tell was disturbed."""
-        key = (of["sequence"], of["execution"], of["test"], of["pair"])
-        return self._of_rows(self._perhaps).get(key, 0)
-
     def _perhaps(self) -> Counter:
+        """How many samples of each test and pair were over too soon to tell what others did, while
+        the last or the next that can tell was disturbed."""
         found: Counter = Counter()
         around = idle.around([row.get("others_cpu") for row in self.rows])
         for key, perhaps in zip(self._tests(), around, strict=True):

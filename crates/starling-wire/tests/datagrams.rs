@@ -243,7 +243,7 @@ fn what_follows_the_stream_waits_for_it_and_is_dropped_behind_something_newer() 
     assert_eq!(take(&mut incoming, &next, at(350, 310)), [5]);
 }
 
-/// A segment of the stream was lost, and comes again 200 ms later: of 5,000 messages a second nothing is lost.
+/// A segment of the stream was lost, and comes again 200 ms later: of 5,000 datagrams a second nothing is lost.
 #[test]
 fn what_comes_while_the_stream_stands_still_is_kept() {
     let mut out = DatagramOut::new(&SECRET, 1400, 1);

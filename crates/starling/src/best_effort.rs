@@ -119,6 +119,8 @@ impl Direct {
         if !ear.change() {
             return;
         }
+        ear.takes_part();
+        groups.tried = Instant::now();
         if !why.is_empty() {
             refused(ear, cut(why, WHY_BYTES));
         } else if number > 0 {
@@ -201,28 +203,33 @@ impl Direct {
     /// Sends something for those who were asked lately whether they hear it, if that is due; when it is next.
     fn try_again(&mut self, now: Instant) -> Option<Instant> {
         let groups = self.groups.as_deref_mut()?;
-        let is_due = now >= groups.tried + TRY;
-        let mut waits = false;
+        let mut peers = self.peers.iter_mut().filter(|p| p.stream.is_some());
+        if now < groups.tried + TRY {
+            let is_tried = |p: &mut Peer| {
+                let single = p.single.as_deref();
+                single.is_some_and(|(_, ear)| ear.is_tried()) || p.ears.iter().any(Ear::is_tried)
+            };
+            return peers.any(is_tried).then(|| groups.tried + TRY);
+        }
+        groups.tried = now;
         let mut asked = vec![false; groups.count()];
-        for peer in self.peers.iter_mut().filter(|p| p.stream.is_some()) {
+        let mut waits = false;
+        for peer in peers {
             for (ear, asked) in peer.ears.iter_mut().zip(&mut asked) {
-                *asked |= is_due && ear.try_again();
+                *asked |= ear.try_again();
                 waits |= ear.is_tried();
             }
             if let Some((single, ear)) = peer.single.as_deref_mut() {
-                if is_due && ear.try_again() {
+                if ear.try_again() {
                     single.send();
                 }
                 waits |= ear.is_tried();
             }
         }
-        if is_due {
-            groups.tried = now;
-        }
         for place in (0..asked.len()).filter(|place| asked[*place]) {
             groups.at(place).send();
         }
-        waits.then(|| groups.tried + TRY)
+        waits.then(|| now + TRY)
     }
 
     fn beat(&mut self) {
@@ -246,7 +253,9 @@ impl Direct {
                 peer.single = None;
                 put_on_link_of(peer, &OnLink::Ends { number: 0 });
             } else if asked {
-                single.send();
+                if !ear.is_tried() {
+                    single.send();
+                }
             } else if news {
                 peer.next_turn_alone();
             }
@@ -311,7 +320,8 @@ impl Direct {
                 peer.ways.1 = true;
                 self.pending = self.pending.max(peer.window.pending());
             }
-            asked |= self.peers[at].ears[place].hearing == Hearing::Asked;
+            let ear = &self.peers[at].ears[place];
+            asked |= ear.hearing == Hearing::Asked && !ear.is_tried();
         }
         // One may have begun because somebody has left.
         let news = |groups: &mut Box<Groups>| groups.at(place).is_news();

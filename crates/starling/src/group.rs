@@ -56,6 +56,9 @@ pub(crate) struct Group {
     out: GroupOut,
     /// Nothing waits for more.
     at_once: bool,
+    /// So many of what is sent to see who hears are lost.
+    #[cfg(test)]
+    loses: u32,
 }
 
 impl Group {
@@ -105,6 +108,11 @@ impl Group {
     /// Sends what waits, or nothing, for those who listen whether anything comes.
     pub(crate) fn send(&mut self) {
         self.out.datagram();
+        #[cfg(test)]
+        if let Some(left) = self.loses.checked_sub(1) {
+            self.loses = left;
+            return self.out.sent();
+        }
         self.flush();
     }
 
@@ -185,6 +193,9 @@ pub(crate) struct Groups {
     pub(crate) beat: Instant,
     /// When those who were asked lately were sent something last, so that they hear it.
     pub(crate) tried: Instant,
+    /// As each of those that begin from now on.
+    #[cfg(test)]
+    loses: u32,
 }
 
 impl Groups {
@@ -200,6 +211,8 @@ impl Groups {
             sockets: BTreeMap::new(),
             beat: now,
             tried: now,
+            #[cfg(test)]
+            loses: 0,
         }
     }
 
@@ -217,6 +230,8 @@ impl Groups {
                 socket: None,
                 out: GroupOut::new(random_secret()?, self.bytes),
                 at_once: self.bytes == 0,
+                #[cfg(test)]
+                loses: self.loses,
             });
             places.insert(at, place);
             Ok(place)
@@ -247,6 +262,13 @@ impl Groups {
         }
         self.interface = Some((interface, elsewhere));
         Ok(())
+    }
+
+    /// So many of what is sent to see who hears are lost, in each group that there is or will be.
+    #[cfg(test)]
+    pub(crate) fn lose(&mut self, count: u32) {
+        self.all.iter_mut().for_each(|group| group.loses = count);
+        self.loses = count;
     }
 
     /// How many there are.
@@ -299,6 +321,8 @@ impl Groups {
             socket: None,
             out: GroupOut::new(random_secret()?, self.bytes),
             at_once: self.bytes == 0,
+            #[cfg(test)]
+            loses: self.loses,
         })
     }
 
@@ -356,8 +380,8 @@ pub(crate) struct Ear {
     unused: u32,
     /// Heartbeats since it was asked.
     waited: u32,
-    /// How often it was tried since then, between heartbeats.
-    tried: u32,
+    /// How often it is still to be tried between heartbeats, since it takes part.
+    tries: u32,
     /// How often it has begun and ceased to hear since the last heartbeat.
     changes: u32,
     /// What it has said last, if that was once too often.
@@ -367,18 +391,23 @@ pub(crate) struct Ear {
 impl Ear {
     /// It is told of the group.
     pub(crate) fn ask(&mut self) {
-        (self.hearing, self.waited, self.unused, self.tried) = (Hearing::Asked, 0, 0, 0);
+        (self.hearing, self.waited, self.unused, self.tries) = (Hearing::Asked, 0, 0, 0);
     }
 
-    /// It was asked lately, and is not known to hear: it may be that what was sent for that was lost.
+    /// It takes part, so it is to be tried whether it hears.
+    pub(crate) fn takes_part(&mut self) {
+        self.tries = TRIES;
+    }
+
+    /// It takes part since lately, and is not known to hear: it may be that what was sent for that was lost.
     pub(crate) fn is_tried(&self) -> bool {
-        self.hearing == Hearing::Asked && self.tried < TRIES
+        self.hearing == Hearing::Asked && self.tries > 0
     }
 
     /// It is tried again. Whether it is.
     pub(crate) fn try_again(&mut self) -> bool {
         let is_tried = self.is_tried();
-        self.tried += u32::from(is_tried);
+        self.tries -= u32::from(is_tried);
         is_tried
     }
 
@@ -390,6 +419,7 @@ impl Ear {
     /// It hears nothing any more.
     pub(crate) fn lose(&mut self) {
         self.ask();
+        self.takes_part();
         self.waited = DEAF_BEATS;
         self.why = "no datagram comes there any more".into();
     }
@@ -504,6 +534,8 @@ mod tests {
         let mut ear = Ear::default();
         assert!(!ear.try_again(), "it was not asked");
         ear.ask();
+        assert!(!ear.try_again(), "it takes no part yet");
+        ear.takes_part();
         assert!((0..TRIES).all(|_| ear.is_tried() && ear.try_again()));
         assert!(!ear.is_tried() && !ear.try_again(), "then once a heartbeat");
         ear.lose();

@@ -140,7 +140,7 @@ def phase0(
 @guarded
 def phase1(
     out: Out, program: Program = "ec1fed", adapters: Adapters = "sockets,starling,dds",
-    sites: Sites = "local", count: Annotated[int, typer.Option(min=2, max=20)] = 4,
+    sites: Sites = "local", count: Annotated[int, typer.Option(min=2, max=sites.SITES_MAX)] = 4,
     rti_root: RtiRoot = None, rtis: Rtis = None, seed: Seed = 1, idle_wait_s: IdleWait = 60,
     hosts: Hosts = None, daemon: Daemon = "",
     between: Annotated[str, typer.Option(help="Hybrids of these, every two of them.")] = "",

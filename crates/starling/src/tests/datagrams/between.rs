@@ -204,6 +204,38 @@ fn without_multicast_each_has_datagrams_of_its_own() {
     }
 }
 
+/// Else it would be sent best-effort data reliably until the next heartbeat.
+#[test]
+fn who_has_not_got_the_first_datagrams_gets_another_one_soon() {
+    for (way, heard) in [(ALONE, (0, 1)), (MULTICAST, (1, 0))] {
+        let rtiexec = Rtiexec::with(|config| {
+            config.shared_memory = false;
+            config.datagrams = false;
+            config.links = starling_rtiexec::Links::All;
+            config.heartbeat = Duration::from_secs(86_400);
+            config.timeout = 3 * config.heartbeat;
+        });
+        let settings = format!("{way};fault.heartbeat_s=86400;fault.timeout_s=86400");
+        let sender = Member::join(&rtiexec, CallbackModel::Evoked, &settings);
+        let receiver = Member::join(&rtiexec, CallbackModel::Evoked, &settings);
+        until("it may send by datagrams", || {
+            sender.evoke();
+            let links = sender.links();
+            let mut state = links.lock();
+            let direct = state.lrc.outbox().direct.as_mut();
+            let groups = direct.and_then(|direct| direct.groups.as_mut());
+            groups.map(|groups| groups.lose(3)).is_some()
+        });
+        receiver.subscribe();
+        until("it hears the fourth", || {
+            sender.evoke();
+            sender.send(0, 0, 4);
+            while receiver.next().is_some() {}
+            sender.heard() == heard
+        });
+    }
+}
+
 /// Who does not take datagrams gets best-effort data reliably, and so do all where the sender does not want any; why,
 /// `starling ps` says.
 #[test]
