@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 
 namespace bench {
@@ -27,7 +28,9 @@ int openSocket(std::string const& address, Use use) {
         std::memcpy(at.sun_path, path.c_str(), path.size());
         int const s = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         if (s >= 0 && use(s, reinterpret_cast<sockaddr*>(&at), socklen_t{sizeof at}) == 0) return s;
+        int const why = errno;
         if (s >= 0) ::close(s);
+        errno = why;
         return -1;
     }
     auto const colon = address.rfind(':');
@@ -64,11 +67,21 @@ int openSocket(std::string const& address, Use use) {
 int connectTo(std::string const& address) { return openSocket(address, ::connect); }
 
 int listenAt(std::string const& address) {
-    return openSocket(address, [](int s, sockaddr* at, socklen_t size) {
+    auto const listens = [](int s, sockaddr* at, socklen_t size) {
         int const on = 1;
         ::setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
         return ::bind(s, at, size) != 0 ? -1 : ::listen(s, 128);
-    });
+    };
+    int const s = openSocket(address, listens);
+    bool const isThere = s < 0 && errno == EADDRINUSE && address.compare(0, 5, "unix:") == 0;
+    if (!isThere) return s;
+    // The socket of one that was killed stays, and is nobody's.
+    int const other = connectTo(address);
+    if (other >= 0) ::close(other);
+    bool const isDead = other < 0 && errno == ECONNREFUSED;
+    if (isDead) ::unlink(address.c_str() + 5);
+    errno = EADDRINUSE;
+    return isDead ? openSocket(address, listens) : -1;
 }
 
 void noDelay(int socket) {

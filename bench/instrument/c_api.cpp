@@ -299,7 +299,7 @@ struct starling_instrument final : private Instrument::Events {
     int stations(unsigned* to, int room) const {
         int found = 0;
         for (unsigned s = 1; s <= Instrument::kStationsMax; ++s) {
-            if (others_[s].number() == 0) continue;
+            if (others_[s].number() == 0 && otherSizes_[s].load() == 0) continue;
             if (found < room) to[found] = s;
             ++found;
         }

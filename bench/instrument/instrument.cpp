@@ -74,7 +74,8 @@ void Instrument::declare(std::string const &record, std::size_t bytes, bool reli
     Capabilities const can = endpoint_->capabilities();
     if (reliable ? !can.reliable : !can.bestEffort) {
         throw EndpointError(endpoint_->version() + " has no transportation '" +
-                            (reliable ? "reliable'" : "best_effort'"));
+                            (reliable ? "reliable': declare it with reliable = 0"
+                                      : "best_effort': declare it with reliable = 1"));
     }
     if (bytes > can.messageBytesMax) {
         throw EndpointError("a record has " + std::to_string(bytes) + " bytes; " +

@@ -62,7 +62,8 @@ STARLING_INSTRUMENT_API int starling_instrument_write(starling_instrument* it, v
 STARLING_INSTRUMENT_API int starling_instrument_read(starling_instrument* it, unsigned station,
                                                      void* value, starling_news* news);
 
-/* The stations of which records have come, at most `room` of them; how many there are. */
+/* The stations of which records have come, also of another size (`read` says so), at most `room`
+ * of them; how many there are. */
 STARLING_INSTRUMENT_API int starling_instrument_stations(starling_instrument* it,
                                                          unsigned* stations, int room);
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 FULL = (errno.ENOSPC, errno.EDQUOT)
-_MENDED = (*FULL, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
-_MEND = "make room there, or give another --out"
+_MEND = dict.fromkeys(FULL, "make room there, or give another --out") | dict.fromkeys(
+    (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR),
+    "work where you may write: on a copy, or in another directory",
+)
 
 
 def cannot(doing: str, error: OSError, path: object = "") -> "BenchError":
@@ -18,7 +20,7 @@ def cannot(doing: str, error: OSError, path: object = "") -> "BenchError":
         "STL-OUT-001",
         f"can't {doing}: {error.strerror or error}",
         where,
-        advice(error) or (_MEND if error.errno in _MENDED else ""),
+        advice(error) or _MEND.get(error.errno or 0, ""),
     )
 
 

@@ -5,6 +5,7 @@ suite for plain sockets, shared memory, and RTIs with the C++ API of 2010.
 import asyncio
 import os
 import signal
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -192,6 +193,26 @@ def test_who_is_killed_is_missed(name, tmp_path):
 
     it = asyncio.run(work())
     assert (tmp_path / "receiver.log").read_text().count("bench-conformance:") == 0, it
+
+
+def test_a_meeting_place_comes_back_where_one_was_killed(tmp_path):
+    """Its socket stays and is nobody's; that of one that lives is its own."""
+    at = f"unix:{tmp_path}/meet"
+
+    def begun() -> subprocess.Popen:
+        command = [str(Path(BMFED).with_name("bench-meet")), at]
+        return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    first = begun()
+    assert first.stdout.readline() == f"ready {at}\n"
+    other = begun()
+    assert other.communicate(timeout=10)[1].endswith("Address already in use\n")
+    first.kill()
+    first.communicate()
+    second = begun()
+    assert second.stdout.readline() == f"ready {at}\n"
+    second.kill()
+    second.communicate()
 
 
 def test_nobody_at_the_meeting_place(tmp_path):

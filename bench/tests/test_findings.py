@@ -184,6 +184,30 @@ def test_the_host_that_received_least_is_held_to_theory():
     assert found["host_least_mbps"] == pytest.approx(found["host_theory"] / 2)
 
 
+def test_the_limit_of_a_link_is_that_of_its_hosts():
+    """Of a file of somebody's own, too; and where it has another rate than the word of its sites."""
+    flow = of_a_flow() | {"sent": 600, "received": 60, "mbps": 0.9, "theory_mbps": 4.9}
+    one, other = (
+        "2 systems, emulated; a: 1 Mbit/s; b: 1 Mbit/s, 2 ms",
+        "a: 1e+03 Mbit/s; b: MTU 9000",
+    )
+    for sequence in ("mine", "1-1.starling.lan"):
+        (found,) = flow_points.points([flow | {"sequence": sequence, "hosts": one}])
+        assert (found["rate_mbit"], found["over"], flow_points.judged(found)) == (1, True, False)
+        (found,) = flow_points.points([flow | {"sequence": sequence, "hosts": other}])
+        assert (found["rate_mbit"], found["over"], flow_points.judged(found)) == (1000, False, True)
+    (found,) = flow_points.points([flow | {"sequence": "mine", "hosts": ""}])
+    assert found["rate_mbit"] is None
+
+
+def test_what_was_not_run_has_no_other_reason():
+    short = [p for p in made() if p["payload"] < 9000]
+    said = answers(short, "1-1, starling, local")
+    none = "can't be said: nothing of 9000 bytes was run"
+    assert [s for s, answer in said.items() if answer == none] == [s for s in said if "9000" in s]
+    assert none in said.values()
+
+
 def test_no_finding_is_computed_from_what_the_machine_limits():
     said = answers(made(limited=True), "1-1, starling, local")
     assert said["throughput meets theory"] == "can't be said: no configuration"

@@ -222,6 +222,9 @@ def test_another_size_is_told_and_a_failure_is_over_with_the_next_call(meet):
     value = ctypes.create_string_buffer(64)
     one, two = (entered(of, f"{settings}{n}", size, 100, 1) for n, size in ((1, 48), (2, 64)))
     of.starling_instrument_write(two, value)
+    there = (ctypes.c_uint * 2)()
+    wait_for(lambda: of.starling_instrument_stations(one, there, 2) == 1)
+    assert there[0] == 2
     wait_for(lambda: of.starling_instrument_read(one, 2, value, None) == -1)
     said = of.starling_instrument_error(one).decode()
     assert said == "station 2 sends this record of 64 bytes; here it was declared with 48"

@@ -648,8 +648,9 @@ def test_who_fails_behind_the_claim_gives_it_up(tmp_path, monkeypatch):
         Store.load(tmp_path / "out", STUDY, claim=True)
     given_up(tmp_path)
     run.write_text("{")
-    with pytest.raises(BenchError, match="there is no run") as kept:
+    with pytest.raises(BenchError, match="this is not as a run is recorded: Expecting") as kept:
         Store.load(tmp_path / "out", STUDY, claim=True)
+    assert kept.value.code == "STL-OUT-008"
     given_up(tmp_path)
     # Also where the file is another one than the run's.
     run.write_text(whole)

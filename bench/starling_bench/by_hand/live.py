@@ -94,8 +94,9 @@ class Reader:
                 why += f"; its interface goes on: --attach {one} takes part in it again"
             code = 1
         if self.ended is None:
-            self.ended = {"event": "ended", "code": code, "why": why}
-            self._tell(self.ended)
+            self.ended = {"event": "ended", "code": code}
+        self.ended["why"] = self.ended.get("why") or why
+        self._tell(self.ended)
         return code
 
     async def _lines(self) -> None:
@@ -139,7 +140,8 @@ class Reader:
             elif kind == "state":
                 self.state = event
             elif kind == "ended":
-                self.ended = event
+                self.ended = event  # told at its end, with why, which may come behind it
+                return
         except (KeyError, TypeError, ValueError) as e:
             raise BenchError("STL-LIV-001", f"the reader said a strange line: {e!r}") from None
         self._tell(event)

@@ -48,6 +48,14 @@ def told(found: list[Finding], every: list[dict]) -> list[Finding]:
     return [replace(f, numbers="; ".join(filter(None, (f.numbers, *why)))) for f in found]
 
 
+def unless_run(found: list[Finding], every: list[dict], payload: int) -> list[Finding]:
+    """What states something of this payload has no other reason where nothing of it was run."""
+    if any(p["payload"] == payload for p in every):
+        return found
+    none = {"answer": f"can't be said: nothing of {payload} bytes was run", "numbers": ""}
+    return [replace(f, **none) if str(payload) in f.statement else f for f in found]
+
+
 def nearly_all(whole: list[dict]) -> Finding:
     """Of flows with so many updates that one lost of them is less than is asked; how many have
     fewer is said."""

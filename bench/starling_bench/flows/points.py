@@ -108,6 +108,7 @@ def points(summaries: list[dict], marks: Sequence[Mark] = ()) -> list[dict]:
         links = _by_host(by_link)
         one["link_mbps"] = max(links, default=0.0)
         one["link_theory"] = one["theory_mbps"] * len(by_link) / max(len(links), 1)
+        one["rate_mbit"] = sites.rate_mbit(flows[0].get("hosts") or "", profile)
         one["senders"] = len({f["sender"] for f in flows})
         at_once = bool(by_link) and all(map(_at_once, by_link))
         one["each_to"] = 1 if at_once else len(by_link) / one["senders"]
@@ -205,7 +206,7 @@ def _limit(found: list[dict]) -> None:
     for p in filter(plain, found):
         sockets.setdefault(_where(p), {})[p["scheduling"], bool(p["conflate"])] = p
     for p in found:
-        rate, of = PROFILES.get(p["profile"], {}).get("rate_mbit"), sockets.get(_where(p), {})
+        rate, of = p["rate_mbit"], sockets.get(_where(p), {})
         # Those that are scheduled as this one, where they are; else the plain ones.
         beside = of.get((p["scheduling"], bool(p["conflate"])), of.get(("normal", False)))
         p["alone"] = beside is None

@@ -111,7 +111,7 @@ def check(run: object, path: Path, program: str) -> None:
     except ValidationError as e:
         why = _first(e)
     if why:
-        raise _refused(why, path)
+        raise refused(why, path)
     for name, value in (("notes", []), ("file", ""), ("scale", 1.0)):
         run.setdefault(name, value)
     for execution in run["executions"]:
@@ -130,15 +130,15 @@ def tests(run: dict, path: Path, single: type[Strict], before: dict[str, object]
             lacking = single.model_fields.keys() - test
             if lacking and (strange := test.keys() - single.model_fields):
                 why = f"it has a field '{min(strange):.50}', and no '{min(lacking)}'"
-                raise _refused(f"{at}: {why}", path)
+                raise refused(f"{at}: {why}", path)
             given = {k: v for k, v in (before | test).items() if k in single.model_fields}
             try:
                 made = single.model_validate(given)
             except ValidationError as e:
-                raise _refused(f"{at}, {_first(e)}", path) from None
+                raise refused(f"{at}, {_first(e)}", path) from None
             # Some a study makes of others.
             if strange := [k for k, v in given.items() if getattr(made, k) != v]:
-                raise _refused(f"{at}, {strange[0]}: it is not as its other fields have it", path)
+                raise refused(f"{at}, {strange[0]}: it is not as its other fields have it", path)
             test.update(made.model_dump() | test)
         if _SEAL in execution:
             execution |= sealed(execution)
@@ -151,7 +151,8 @@ def _first(error: ValidationError) -> str:
     return f"{'.'.join(map(str, first['loc'])) or 'all of it'}: {what}"
 
 
-def _refused(why: str, path: Path) -> BenchError:
+def refused(why: str, path: Path) -> BenchError:
+    """A damaged record of a run."""
     return BenchError(
         "STL-OUT-008", f"this is not as a run is recorded: {why}", str(path),
         "take it from a copy of the run, or run again", USAGE,

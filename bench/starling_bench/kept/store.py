@@ -87,10 +87,12 @@ class Store:
                     claimed = identity.Claim(directory)
                     undo.callback(claimed.end)
                 run = read_json(read_text(directory / "run.json"))
-            except (OSError, ValueError) as e:
+            except ValueError as e:
+                raise recorded.refused(str(e), directory / "run.json") from None
+            except OSError as e:
                 raise BenchError(
                     "STL-OUT-003",
-                    f"there is no run: {getattr(e, 'strerror', None) or e}",
+                    f"there is no run: {e.strerror or e}",
                     str(directory),
                     "give the directory that a run was told with --out",
                     USAGE,

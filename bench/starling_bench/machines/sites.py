@@ -1,6 +1,7 @@
 """Sites by profile: what links them, in a word. A profile is the fields of a [[host]]."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,9 +28,17 @@ PROFILES: dict[str, dict[str, object]] = {
     HOSTS: {},
 }  # fmt: skip
 SITES_MAX = 20
+_RATE = re.compile(r"([\d.e+-]+) Mbit/s")  # as Host.words has it
 _LOOPBACK, _ETHERNET = 65_536, 1500
 # Ethernet, IPv4 and TCP with its time stamps: no way has more of each packet, but for tunnels.
 _LINK, _HEADERS = 14, 20 + 32
+
+
+def rate_mbit(hosts: str, profile: str) -> float | None:
+    """The least that a link of these hosts, as a record has them in words, carries; none where they
+    name none and the profile has none."""
+    named = [float(rate) for rate in _RATE.findall(hosts)]
+    return min(named, default=PROFILES.get(profile, {}).get("rate_mbit"))
 
 
 def mtu(profile: str) -> int:

@@ -14,10 +14,10 @@ from ...flows.findings import (
     nearly_all,
     sets,
     told,
+    unless_run,
 )  # fmt: skip
 from ...flows.points import connectivity, judged, points, tables
 from ...kept.store import Store
-from ...machines import sites
 from ...reports import drawing, report
 from ...statistics import findings
 from .marks import MARKS
@@ -64,8 +64,9 @@ def stated(found: list[dict]) -> list[tuple[str, findings.Finding]]:
         ]  # fmt: skip
         lossless = findings.every("nothing is lost under reliable delivery", all_reliable,
                                   lambda p: p["lost"] == 0, name)  # fmt: skip
-        said += [(where, f) for f in (*told(of_judged, every), lossless, *busy(every))]
-        if (rate := sites.PROFILES.get(profile, {}).get("rate_mbit")) is not None:
+        of_judged = unless_run(told(of_judged, every), every, _LONG)
+        said += [(where, f) for f in (*of_judged, lossless, *busy(every))]
+        if (rate := every[0].get("rate_mbit")) is not None:
             over = [p for p in every if p["link_theory"] > rate]
             said.append((where, findings.every(
                 f"beyond {rate} Mbit/s of a host the link's limit is seen", over,
