@@ -185,7 +185,7 @@ def test_the_host_that_received_least_is_held_to_theory():
 
 
 def test_the_limit_of_a_link_is_that_of_its_hosts():
-    """Of a file of somebody's own, too; and where it has another rate than the word of its sites."""
+    """Of a file of somebody's own, too; and where that is not what the word of its sites says."""
     flow = of_a_flow() | {"sent": 600, "received": 60, "mbps": 0.9, "theory_mbps": 4.9}
     one, other = (
         "2 systems, emulated; a: 1 Mbit/s; b: 1 Mbit/s, 2 ms",

@@ -125,7 +125,10 @@ bool Mesh::join(std::string const& session, std::string const&, std::string cons
     Json const said = Json::parse(answer, nullptr, false);
     if (!said.is_object() || !said.contains("members") || !said["members"].is_array()) {
         answer.pop_back();
-        throw EndpointError("the meeting place refused: " + answer);
+        auto const why = said.is_object() ? said.find("refused") : said.end();
+        bool const isTold = said.is_object() && why != said.end() && why->is_string();
+        throw EndpointError("the meeting place refused: " +
+                            (isTold ? why->get<std::string>() : answer));
     }
     for (auto const& other : said["members"]) {
         if (!other.is_array() || other.size() != 2 || !other[1].is_string()) {
