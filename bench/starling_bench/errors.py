@@ -9,7 +9,7 @@ OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
 FULL = (errno.ENOSPC, errno.EDQUOT)
 _MEND = dict.fromkeys(FULL, "make room there, or give another --out") | dict.fromkeys(
     (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR),
-    "work where you may write: on a copy, or in another directory",
+    "give another --out, or work on a copy where you may write",
 )
 
 
