@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -75,10 +76,14 @@ int listenAt(std::string const& address) {
     int const s = openSocket(address, listens);
     bool const isThere = s < 0 && errno == EADDRINUSE && address.compare(0, 5, "unix:") == 0;
     if (!isThere) return s;
-    // The socket of one that was killed stays, and is nobody's.
+    // The socket of one that was killed stays, and is nobody's; a file that is none is refused
+    // alike.
+    struct stat found {};
+    bool const isSocket =
+        ::lstat(address.c_str() + 5, &found) == 0 && (found.st_mode & S_IFMT) == S_IFSOCK;
     int const other = connectTo(address);
     if (other >= 0) ::close(other);
-    bool const isDead = other < 0 && errno == ECONNREFUSED;
+    bool const isDead = isSocket && other < 0 && errno == ECONNREFUSED;
     if (isDead) ::unlink(address.c_str() + 5);
     errno = EADDRINUSE;
     return isDead ? openSocket(address, listens) : -1;

@@ -196,10 +196,10 @@ def test_who_is_killed_is_missed(name, tmp_path):
 
 
 def test_a_meeting_place_comes_back_where_one_was_killed(tmp_path):
-    """Its socket stays and is nobody's; that of one that lives is its own."""
+    """Its socket stays and is nobody's; that of one that lives is its own, and so is any file."""
     at = f"unix:{tmp_path}/meet"
 
-    def begun() -> subprocess.Popen:
+    def begun(at: str = at) -> subprocess.Popen:
         command = [str(Path(BMFED).with_name("bench-meet")), at]
         return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -207,6 +207,10 @@ def test_a_meeting_place_comes_back_where_one_was_killed(tmp_path):
     assert first.stdout.readline() == f"ready {at}\n"
     other = begun()
     assert other.communicate(timeout=10)[1].endswith("Address already in use\n")
+    (tmp_path / "file").write_text("mine")
+    refused = begun(f"unix:{tmp_path}/file")
+    assert refused.communicate(timeout=10)[1].endswith("Address already in use\n")
+    assert (tmp_path / "file").read_text() == "mine"
     first.kill()
     first.communicate()
     second = begun()
