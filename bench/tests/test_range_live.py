@@ -524,6 +524,27 @@ def test_whoever_stops_looking_leaves_nothing_running():
     assert asyncio.run(look())._process.returncode == -signal.SIGTERM
 
 
+def test_who_is_signalled_while_it_ends_is_known_by_its_own_code():
+    """Not by none, as where whoever signals it looks first whether it has ended."""
+    code = (
+        "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        'print(\'{"event": "overrun"}\', flush=True); raise SystemExit(3)'
+    )
+
+    async def look() -> int:
+        reader, said = live.Reader([sys.executable, "-c", code]), []
+        reader.heard.append(said.append)
+        running = asyncio.ensure_future(reader.run())
+        while not running.done():
+            if said:
+                reader.end()
+            await asyncio.sleep(0)
+        return running.result()
+
+    for _ in range(10):
+        assert asyncio.run(asyncio.wait_for(look(), LIMIT_S)) == 3
+
+
 def test_a_reader_that_is_killed_is_not_waited_for():
     """Though what it had started lives on, and holds its pipes."""
     code = (

@@ -77,9 +77,8 @@ class Reader:
                 lines.result()
         except BaseException:  # whatever ends this one: nobody else would end the program
             self.say("resign")
-            with contextlib.suppress(ProcessLookupError):
-                self._process.terminate()
-                self._process.send_signal(signal.SIGCONT)  # it may be stopped
+            self._signal(signal.SIGTERM)
+            self._signal(signal.SIGCONT)  # it may be stopped
             await self._over()
             raise
         finally:
@@ -111,11 +110,17 @@ class Reader:
 
     def end(self) -> None:
         """In good order; who is asked again does not wait for that."""
-        if self.ending and self._process and self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.terminate()
+        if self.ending and self._process:
+            self._signal(signal.SIGTERM)
         self.ending = True
         self.say("resign")
+
+    def _signal(self, number: signal.Signals) -> None:
+        """To the program, where it has not ended. Not by `Process.send_signal`: that asks whether it
+        has ended, and then its exit code is not told to who waits for it."""
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._process.pid, number)
 
     def say(self, word: str) -> None:
         """A word to the program; dropped when it has ended."""
