@@ -116,8 +116,8 @@ class Reader:
         self.say("resign")
 
     def _signal(self, number: signal.Signals) -> None:
-        """To the program, where it has not ended. Not by `Process.send_signal`: that asks whether it
-        has ended, and then its exit code is not told to who waits for it."""
+        """To the program, where it has not ended. Not by `Process.send_signal`: that asks whether
+        it has ended, and then its exit code is not told to who waits for it."""
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._process.pid, number)
