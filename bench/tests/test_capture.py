@@ -16,7 +16,7 @@ from runs import (
 )
 from test_network import TRIPS, possible, two
 
-from starling_bench.captured import capture, frames
+from starling_bench.captured import capture, frames, leaving
 from starling_bench.errors import BenchError
 
 A, B = ("10.0.0.1", 1111), ("10.0.0.2", 2222)
@@ -114,6 +114,50 @@ def test_a_datagram_that_lacks_a_fragment_is_counted(tmp_path):
     # As many as wait for the rest are bounded.
     many = [fragmented(bytes(40), [24], n)[0] for n in range(1500)]
     assert flow(tmp_path, many).parts == 1500
+
+
+SECOND = 1_000_000_000  # `pcap` has its packets there, a nanosecond apart
+
+
+def left(directory: Path, packets: list[bytes], *spans: tuple[int, int], said: str | None = None):
+    """Of a host whose address is A's and whose realtime clock is ahead of its own by a second."""
+    pcap(directory / "a.1.pcap", packets)
+    told = f'{{"packets": 1, "dropped": 2, "addresses": ["{A[0]}"], "ahead_ns": {SECOND}}}'
+    (directory / "a.1.capture.log").write_text("ready\n" + (told if said is None else said))
+    return leaving.leaving(directory, spans)
+
+
+def test_what_left_a_host_is_told_by_when_it_did(tmp_path):
+    first = (1 << 32) - 10  # its numbers go round
+    packets = [
+        packet(b"", sequence=first - 1, flags=2),
+        packet(b"hello", sequence=first),
+        packet(b"in the other direction", B, A, sequence=7),
+        packet(b"lo, you", sequence=first + 3),  # the half of it is new
+        packet(b"hello", sequence=first),
+        packet(b"to all", destination=("239.1.1.1", 9)),
+        packet(b"", sequence=first + 10),
+    ]
+    assert left(tmp_path, packets, (0, 6)) == (1, 5 + 5 + 6, 2 + 5, 2, 2)
+    assert left(tmp_path, packets, (0, 0), (4, 5)) == (1, 6, 5, 1, 2)
+    assert left(tmp_path, packets, (7, 9)) == (1, 0, 0, 0, 2)
+    assert left(tmp_path, packets) is None
+    pcap(tmp_path / "b.1.pcap", [packet(b"bye", B, A)])
+    (tmp_path / "b.1.capture.log").write_text(
+        (tmp_path / "a.1.capture.log").read_text().replace(A[0], B[0])
+    )
+    assert left(tmp_path, packets, (0, 6)) == (2, 16 + 3, 7, 2, 4)
+
+
+@pytest.mark.parametrize("said", ["", '{"dropped": 0}', "[]", '{"dropped": 0, "addresses": 1}'])
+def test_of_a_capture_that_did_not_end_nothing_is_told(tmp_path, said):
+    assert left(tmp_path, [packet(b"hello")], (0, 6), said=said) is None
+
+
+def test_of_packets_that_are_damaged_nothing_is_told(tmp_path):
+    assert left(tmp_path, [packet(b"hello")], (0, 6)).carried == 5
+    (tmp_path / "a.1.pcap").write_bytes(b"nothing")
+    assert leaving.leaving(tmp_path, [(0, 6)]) is None
 
 
 def test_a_file_that_was_cut_off_has_its_whole_packets(tmp_path):

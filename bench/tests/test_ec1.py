@@ -5,6 +5,7 @@ import contextlib
 import importlib
 import json
 import os
+import re
 import socket
 import struct
 import subprocess
@@ -711,6 +712,27 @@ def test_phase_zero_needs_no_rti(tmp_path):
     assert {e["rti"] for e in run_of(out)["executions"]} == {"UDP multicast 1", "plain TCP 1"}
 
 
+@pytest.mark.skipif(not possible(), reason="network namespaces need root")
+@NEEDED
+def test_what_left_the_hosts_is_told_beside_what_was_published(tmp_path):
+    """By multicast each update once, by TCP once for each of four subscribers; acknowledged."""
+    out = tmp_path / "out"
+    ec1("phase0", out, "--only", "44,45", "--topology", "1-N", "--seconds-per-configuration", "0.5",
+        "--sites", "unlimited", "--capture")  # fmt: skip
+    found = {s["transport"]: s for s in json.loads((out / "summary.json").read_text())}
+    for transport, copies in (("best_effort", 1), ("reliable", 4)):
+        of = found[transport]
+        each = of["left"]["carried"] / of["sent"] / of["payload"]
+        assert of["sent"] == 50 and of["payload"] == 1024 and of["left"]["hosts"] == 5
+        assert copies < each < 1.15 * copies
+        assert of["left"]["dropped"] == 0
+    assert found["reliable"]["left"]["empty"] > 50 > found["best_effort"]["left"]["empty"]
+    (table,) = re.findall(
+        r"<h2>What left the hosts</h2>.*?</table>", (out / "report.html").read_text(), re.DOTALL
+    )
+    assert table.count("<tr>") == 3 and ">unlimited<" in table
+
+
 @NEEDED
 def test_a_command_for_a_run_that_is_there_leaves_its_plan_alone(tmp_path):
     """So that it can be gone on with all the same."""
@@ -749,6 +771,7 @@ def test_damaged_updates_leave_their_test_out_which_is_measured_anew(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (["--capture"], "STL-SIT-004: sites 'local' are one host"),
         (["--topology", "2-2"], "STL-TSF-004: '2-2' is not known"),
         (["--only", "120"], "STL-TSF-004: '120' is no range"),
         (["--adapters", "pigeon"], "known: sockets, unicast, starling"),

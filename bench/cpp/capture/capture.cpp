@@ -1,8 +1,10 @@
 // bench-capture: writes down every packet that passes an interface of the network namespace in
 // which it runs (AF_PACKET), as a pcap file with nanoseconds, until SIGTERM or SIGINT. Prints
-// "ready" when nothing is missed from then on, and at the end, as JSON, how many packets there were
-// and how many the kernel dropped because this program did not keep up.
+// "ready" when nothing is missed from then on, and at the end, as JSON, how many packets there were,
+// how many the kernel dropped because this program did not keep up, the interface's own addresses
+// and by how much the clock of the packets' times (CLOCK_REALTIME) was ahead of CLOCK_MONOTONIC.
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
@@ -131,7 +133,31 @@ private:
 
 constexpr std::uint32_t PcapFile::kSnap;
 
+// IPv4 addresses of an interface.
+std::vector<std::string> addresses(std::string const& interface) {
+    ifaddrs* first = nullptr;
+    if (::getifaddrs(&first) != 0) fail("the addresses of '" + interface + "' are not known");
+    std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> const every(first, ::freeifaddrs);
+    std::vector<std::string> found;
+    for (ifaddrs const* one = first; one != nullptr; one = one->ifa_next) {
+        if (interface != one->ifa_name || !one->ifa_addr || one->ifa_addr->sa_family != AF_INET)
+            continue;
+        char text[INET_ADDRSTRLEN] = "";
+        auto const& at = *reinterpret_cast<sockaddr_in const*>(one->ifa_addr);
+        ::inet_ntop(AF_INET, &at.sin_addr, text, sizeof text);
+        found.emplace_back(text);
+    }
+    return found;
+}
+
+std::int64_t ns(clockid_t clock) {
+    timespec now{};
+    ::clock_gettime(clock, &now);
+    return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
+}
+
 void capture(std::string const& interface, std::string const& path) {
+    std::int64_t const ahead = ns(CLOCK_REALTIME) - ns(CLOCK_MONOTONIC);
     PcapFile file(path);
     file.flush();
     Interface from(interface);
@@ -150,7 +176,11 @@ void capture(std::string const& interface, std::string const& path) {
         if (!from.waits(100)) file.flush();
     }
     file.flush();
-    std::cout << nlohmann::json{{"packets", packets}, {"dropped", from.dropped()}} << std::endl;
+    std::cout << nlohmann::json{{"packets", packets},
+                                {"dropped", from.dropped()},
+                                {"addresses", addresses(interface)},
+                                {"ahead_ns", ahead}}
+              << std::endl;
 }
 
 }  // namespace

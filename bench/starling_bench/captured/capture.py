@@ -18,10 +18,12 @@ from statistics import fmean
 from typing import NamedTuple
 
 from ..errors import BenchError, cannot
+from ..outside import open_file
 from . import frames
 
 _MAGIC_NS = 0xA1B23C4D
 _UDP, _TCP = 17, 6
+_FRAME_MAX = 1 << 18  # bytes, as bench-capture has it
 # Shorter values may be found by chance.
 NEEDLE_MIN = 4
 _OCTETS_MIN = 3  # that differ, of a value by which an update is known
@@ -64,29 +66,33 @@ class Flow:
 
 def packets(path: Path) -> Iterator[Packet]:
     """Those of a file, in order. A last one that is not whole is left out."""
-    try:
-        content = path.read_bytes()
-    except OSError as e:
-        raise cannot("read packets", e, path) from None
-    if len(content) < 24 or struct.unpack_from("<I", content)[0] != _MAGIC_NS:
-        raise BenchError("STL-CAP-001", "this is no file of packets with nanoseconds", str(path))
-    at, time_ns, datagrams = 24, 0, _Datagrams()
-    while at + 16 <= len(content):
-        seconds, ns, there, length = struct.unpack_from("<4I", content, at)
-        at += 16
-        if at + there > len(content):
-            break
-        frame = content[at : at + there]
-        at += there
-        if there < length:
-            raise BenchError("STL-CAP-002", f"a packet of {length} bytes was cut off", str(path))
-        time_ns = seconds * 1_000_000_000 + ns
+    time_ns, datagrams = 0, _Datagrams()
+    for time_ns, frame in _frames(path):
         if found := _packet(time_ns, frame, datagrams):
             yield found
         for key, begin in datagrams.unfinished(_DATAGRAMS_MAX):
             yield from filter(None, [_carried(time_ns, *key[:3], begin, part=True)])
     for key, begin in datagrams.unfinished(0):
         yield from filter(None, [_carried(time_ns, *key[:3], begin, part=True)])
+
+
+def _frames(path: Path) -> Iterator[tuple[int, bytes]]:
+    try:
+        with open_file(path) as file:
+            head = file.read(24)
+            if len(head) < 24 or struct.unpack_from("<I", head)[0] != _MAGIC_NS:
+                what = "this is no file of packets with nanoseconds"
+                raise BenchError("STL-CAP-001", what, str(path))
+            while len(about := file.read(16)) == 16:
+                seconds, ns, there, length = struct.unpack("<4I", about)
+                if there > _FRAME_MAX or len(frame := file.read(there)) < there:
+                    return
+                if there < length:
+                    what = f"a packet of {length} bytes was cut off"
+                    raise BenchError("STL-CAP-002", what, str(path))
+                yield seconds * 1_000_000_000 + ns, frame
+    except OSError as e:
+        raise cannot("read packets", e, path) from None
 
 
 # So many datagrams may wait for fragments; then the one that waits longest will not be whole.
@@ -230,12 +236,21 @@ def flows(found: Iterator[Packet]) -> dict[tuple, Flow]:
     return out
 
 
+def said(log: Path) -> dict:
+    """What a capture said at its end; empty: nothing, as one that was killed."""
+    try:
+        last = log.read_text(errors="replace").strip().splitlines()[-1:]
+        told = json.loads(last[0]) if last else {}
+    except (OSError, ValueError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
 def dropped(log: Path) -> int | None:
     """How many packets the capture missed, as it said at its end; None: it did not say."""
     try:
-        last = log.read_text(errors="replace").strip().splitlines()[-1:]
-        return int(json.loads(last[0])["dropped"]) if last else None
-    except (OSError, ValueError, KeyError):
+        return int(said(log)["dropped"])
+    except (KeyError, TypeError, ValueError):
         return None
 
 

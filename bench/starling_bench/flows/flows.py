@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from ..captured import leaving
 from ..errors import BenchError
 from ..kept import damage
 from ..kept.store import Store
@@ -163,6 +164,24 @@ def summarize(of: list[dict]) -> dict:
     out["why"] = next((r["why"] for r in of if r["why"]), "")
     out["samples"] = len(of)
     return out
+
+
+# Acknowledgements come so long after what they are of, at most.
+_ACKNOWLEDGED_NS = 50_000_000
+
+
+def left(store: Store, summary: dict) -> dict:
+    """`left`: what left the hosts whose packets were captured while updates of a test were under
+    way; None: that is not known. Nothing where none were captured."""
+    directory = store.directory / summary["sequence"] / summary["execution"]
+    if not leaving.packets_of(directory):
+        return {}
+    found = None
+    if summary["clock"] == "same":
+        spans = updates.spans(directory, summary["test"])
+        spans = [(begin, end + _ACKNOWLEDGED_NS) for begin, end in spans]
+        found = leaving.leaving(directory, spans)
+    return {"left": found and found._asdict()}
 
 
 def show(console: Console, summaries: list[dict]) -> None:

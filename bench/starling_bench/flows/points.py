@@ -109,7 +109,10 @@ def points(summaries: list[dict], marks: Sequence[Mark] = ()) -> list[dict]:
         one["link_mbps"] = max(links, default=0.0)
         one["link_theory"] = one["theory_mbps"] * len(by_link) / max(len(links), 1)
         one["rate_mbit"] = sites.rate_mbit(flows[0].get("hosts") or "", profile)
-        one["senders"] = len({f["sender"] for f in flows})
+        published = {f["sender"]: f["sent"] for f in flows}
+        one["senders"], one["published"] = len(published), sum(published.values())
+        if any("left" in f for f in flows):
+            one["left"] = flows[0].get("left")  # of all flows of a test it is the same
         at_once = bool(by_link) and all(map(_at_once, by_link))
         one["each_to"] = 1 if at_once else len(by_link) / one["senders"]
         one["of_theory"] = one["mbps"] / one["theory_mbps"]

@@ -97,6 +97,36 @@ def ways(found: list[dict]) -> list[str]:
     return ["<h2>Ways that data took</h2>", text_table(head, lines)] if lines else []
 
 
+def left(found: list[dict]) -> list[str]:
+    """What left the hosts whose packets were captured, beside what was published there."""
+    of = [p for p in found if "left" in p]
+    if not of:
+        return []
+    known = [p for p in of if p["left"] and p["published"]]
+    lines = [
+        (p["topology"], p["carrier"], p["profile"], str(p["configuration"]),
+         p["transport"].replace("_", " "), str(p["left"]["hosts"]), f"{p['published']:,}",
+         str(p["payload"]), f"{p['left']['carried'] / p['published']:,.1f}",
+         f"{p['left']['carried'] / p['published'] / p['payload']:.3f}",
+         *(f"{p['left'][key]:,}" for key in ("again", "empty", "dropped")))
+        for p in sorted(known, key=lambda p: (p["topology"], p["profile"], p["configuration"]))
+    ]  # fmt: skip
+    head = ("topology", "carrier", "sites", "configuration", "delivery", "hosts", "published",
+            "payload", "bytes each", "of its payload", "sent again", "without data",
+            "not captured")  # fmt: skip
+    lacking = f" Of {n} configurations that is not known." if (n := len(of) - len(known)) else ""
+    return [
+        "<h2>What left the hosts</h2>",
+        "<p>Bytes above TCP or UDP in packets that left the interfaces of hosts from the first "
+        "update of a configuration to 50 ms after its last, over the updates that were published: "
+        "to several subscribers a way without multicast sends several, and what an RTI's server "
+        "relays leaves its host, too. Of a tunnel these are the outer packets. Sent again: bytes "
+        "of TCP; without data: packets of TCP, acknowledgements above all; not captured: packets, "
+        f"whenever.{lacking}</p>",
+        text_table(head, lines),
+    ]
+
+
 def ages(found: list[dict]) -> list[str]:
     """How old data are when a subscriber that lags reads them, beside how much of them it reads."""
     lines = [

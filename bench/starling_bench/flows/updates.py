@@ -292,6 +292,25 @@ def _moments() -> list:
     return [value.alias(name) for name, value in zip(_MOMENTS, values, strict=True)]
 
 
+def spans(directory: Path, test: int) -> list[tuple[int, int]]:
+    """Of each sample of a test when its first update was sent and its last one came, in ns of the
+    publishers' clock; none of one of which nothing came."""
+    import polars
+
+    sent = polars.col("sent_ns").cast(polars.Int64)
+    came = sent + polars.col("latency_ns")
+    found: dict[str, tuple[int, int]] = {}
+    for path in sorted(directory.glob(f"flow_test{test}_*.parquet")):
+        with _reading(path):
+            asked = polars.scan_parquet(path).select(sent.min().alias("first"), came.max())
+            first, last = asked.collect(engine="streaming").row(0)
+        if first is not None:
+            sample = path.stem.split("_")[2]
+            begin, end = found.get(sample, (first, last))
+            found[sample] = min(begin, first), max(end, last)
+    return list(found.values())
+
+
 def together(path: Path, publisher: int, gap_s: float) -> float | None:
     """How many of a publisher's updates came at once, on average, where it sent one each `gap_s`;
     None: nothing came, or too much to look at each."""

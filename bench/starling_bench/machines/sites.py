@@ -57,15 +57,18 @@ def wire_bytes(profile: str, payload: int) -> int:
     return payload + packets * around
 
 
-def hosts(profile: str, count: int, given: Sequence[dict] = ()) -> str:
+def hosts(profile: str, count: int, given: Sequence[dict] = (), capture: bool = False) -> str:
     """So many [[host]] tables, "lan-1" and so on, in TOML; none for "local". Those of "hosts" are
-    the first of the given ones, which have their own names."""
+    the first of the given ones, which have their own names. `capture`: their packets are kept."""
     if profile not in PROFILES:
         raise BenchError(
             "STL-SIT-001", f"there are no sites '{profile}'", "--sites",
             f"known: {', '.join(PROFILES)}", USAGE,
         )  # fmt: skip
     if profile == LOCAL:
+        if capture:
+            what = f"sites '{LOCAL}' are one host, which has no link to capture packets of"
+            raise BenchError("STL-SIT-004", what, "--capture", "take other --sites", USAGE)
         return ""
     made = [PROFILES[profile]] * count
     if profile == HOSTS:
@@ -74,7 +77,8 @@ def hosts(profile: str, count: int, given: Sequence[dict] = ()) -> str:
         what = f"{count} hosts are needed, and {len(made)} are there"
         do = "give --hosts a file with a [[host]] for each site, or take a smaller topology"
         raise BenchError("STL-SIT-003", what, "--hosts", do, USAGE)
-    tables = [one | {"name": host(profile, n, given)} for n, one in enumerate(made, 1)]
+    more = {"capture": True} if capture else {}
+    tables = [one | more | {"name": host(profile, n, given)} for n, one in enumerate(made, 1)]
     line = lambda item: f"{item[0]} = {json.dumps(item[1], default=str)}\n"  # noqa: E731
     return "".join(f"[[host]]\n{''.join(map(line, one.items()))}\n" for one in tables)
 

@@ -32,6 +32,7 @@ class Wanted:
     more: dict[str, object] = field(default_factory=dict)  # fields of every test
     hosts: list[dict] = field(default_factory=list)  # [[host]] tables, of sites "hosts"
     daemon: str = ""  # the command by which the daemons of these hosts' clocks are asked
+    capture: bool = False  # packets of all hosts
     bundle_ms: float = 5.0  # that an RTI's bundle waits for more, where it bundles
 
 

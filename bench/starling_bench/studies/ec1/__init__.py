@@ -63,6 +63,9 @@ class Ec1(Study):
     def summarize(self, store: Store, of: list[dict], setting: dict) -> dict:
         return flows.summarize(of)
 
+    def afterwards(self, store: Store, summary: dict, over: bool) -> dict:
+        return flows.left(store, summary) if over else {}
+
     def progress(self, row: dict) -> str:
         mean = "-" if row["mean_ms"] is None else f"{ms(row['mean_ms'], row['bound_ms'])} ms"
         return f"{rows.label(row)}, {row['sender']} → {row['receiver']}: {mean}"
@@ -99,6 +102,7 @@ RealTime = Annotated[str, typer.Option(help="on, off, or both: SCHED_FIFO and ml
 Bundling = Annotated[str, typer.Option(help="on, off, or both: of RTIs that bundle.")]
 Lag = Annotated[float, _number(min=0, help="Subscribers look only so often, in s.")]
 Conflate = Annotated[str, typer.Option(help="on, off, or both: what is not read is overwritten.")]
+Capture = Annotated[bool, typer.Option("--capture", help="Packets of all hosts, as root.")]
 BundleMs = Annotated[float, _number(min=0, max=1000, help="That a bundle waits for more.")]
 
 
@@ -127,12 +131,13 @@ def phase0(
     out: Out, program: Program = "ec1fed", topology: Topologies = "1-1,1-N,N-1,N-N",
     only: Only = None, sites: Sites = "local", seconds_per_configuration: Seconds = 1.0,
     seed: Seed = 1, samples: Samples = 1, real_time: RealTime = "off", idle_wait_s: IdleWait = 60,
-    hosts: Hosts = None, daemon: Daemon = "",
+    hosts: Hosts = None, daemon: Daemon = "", capture: Capture = False,
 ) -> int:  # fmt: skip
     """Phase 0: all configurations over plain sockets, TCP and UDP multicast."""
     wanted = _wanted(program, "sockets", topology, only, sites, seconds_per_configuration, seed,
                      samples, None, None, planned.switches(real_time=real_time),
                      hosts, daemon)  # fmt: skip
+    wanted.capture = capture
     return run_text(STUDY, plans.configurations(wanted), out, idle_wait_s, wanted.notes)
 
 
@@ -162,12 +167,12 @@ def phase2(
     rti_root: RtiRoot = None, rtis: Rtis = None, real_time: RealTime = "off",
     bundling: Bundling = "off", bundle_ms: BundleMs = 5.0, lag_s: Lag = 0.0,
     conflate: Conflate = "off", idle_wait_s: IdleWait = 60, hosts: Hosts = None,
-    daemon: Daemon = "",
+    daemon: Daemon = "", capture: Capture = False,
 ) -> int:  # fmt: skip
     """Phase II: all configurations, endpoint to endpoint, over middleware; sockets beside it."""
     more = planned.switches(bundling=bundling, conflate=conflate, real_time=real_time)
     more |= {"lag_s": lag_s} if lag_s else {}
     wanted = _wanted(program, adapters, topology, only, sites, seconds_per_configuration,
                      seed, samples, rti_root, rtis, more, hosts, daemon)  # fmt: skip
-    wanted.bundle_ms = bundle_ms
+    wanted.bundle_ms, wanted.capture = bundle_ms, capture
     return run_text(STUDY, plans.configurations(wanted), out, idle_wait_s, wanted.notes)

@@ -83,7 +83,7 @@ def write(store: Store, summaries: list[dict]) -> None:
     if found:
         body += sections.findings(store, stated(found))
         body += sections.wake_ups(found) + sections.ways(found)
-        body += sections.fragments(found) + sections.ages(found)
+        body += sections.fragments(found) + sections.left(found) + sections.ages(found)
         body += sections.bundles(page, found) + flow_figures.by_place(page, found)
         body += tables(found, MARKS)
     report.write(store, "EC1: what carries the PBOM", body)

@@ -120,7 +120,7 @@ def configurations(wanted: Wanted) -> str:
 
 def _head(wanted: Wanted, count: int = 0) -> str:
     count = count or max(TOPOLOGIES[t].hosts for t in wanted.topologies)
-    made = [sites.hosts(p, count, wanted.hosts) for p in wanted.profiles]
+    made = [sites.hosts(p, count, wanted.hosts, wanted.capture) for p in wanted.profiles]
     return f"# Seed {wanted.seed}.\n{''.join(made)}\n{rtis(wanted)}"
 
 
