@@ -359,8 +359,8 @@ scale: venv
 # datagrams to each (root), ten entities, 7. phase1, who reaches whom, and phase1-sites, 20 hosts of 100
 # Mbit/s (root), 1 each. The minutes are those of their own plans. ONLY=40-79 takes some configurations, RESUME=DIR goes on with a run
 # that was interrupted. What they show is committed by `make keep-ec1 RUN=build/bench/ec1-sites-...`.
-EC1_ROOT := $(addprefix campaign-ec1-,lan sites tunnels multicast phase1-sites)
-EC1S := $(addprefix campaign-ec1-,lan sites tunnels multicast bundling conflation scheduling middleware middleware-ten)
+EC1_ROOT := $(addprefix campaign-ec1-,lan sites tunnels multicast captured phase1-sites)
+EC1S := $(addprefix campaign-ec1-,lan sites tunnels multicast captured bundling conflation scheduling middleware middleware-ten)
 EC1_FIRST := campaign-ec1-phase1 campaign-ec1-phase1-sites
 .PHONY: campaign-ec1 $(EC1_FIRST) $(EC1S) campaign-ec1-all keep-ec1
 EC1_SECONDS ?= 1
@@ -371,6 +371,8 @@ campaign-ec1-sites: EC1 = --topology 1-1 --sites lan,lan-9000,wan
 campaign-ec1-tunnels: EC1 = --topology 1-1 --sites gre,vxlan,wireguard,wan-gre,wan-wireguard
 campaign-ec1-tunnels campaign-ec1-multicast campaign-ec1-middleware-ten: ONLY ?= 40-79
 campaign-ec1-multicast: EC1 = --topology 1-N,N-N --sites lan --adapters sockets,starling,starling-multicast
+campaign-ec1-captured: EC1 = --topology 1-1,1-N --sites lan,wan --adapters sockets,starling,starling-multicast,dds --capture
+campaign-ec1-captured: ONLY ?= 50-59
 campaign-ec1-bundling: EC1 = --topology 1-1 --adapters sockets,starling --bundling both
 campaign-ec1-conflation: EC1 = --topology 1-1 --adapters sockets,starling,dds --conflate both --lag-s 0.2
 campaign-ec1-scheduling: EC1 = --topology 1-1 --real-time both

@@ -1,10 +1,13 @@
 """Sites: their links, tunnels and encryption, with EC1's federates on them. Needs root."""
 
+import asyncio
 import json
 import os
 import re
 import subprocess
 import tomllib
+from collections import Counter
+from pathlib import Path
 
 import pytest
 from ec1_runs import EC1FED, NEEDED, ec1, rows, run_of
@@ -32,12 +35,12 @@ def spaces() -> set[str]:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "kind", ["gre", "vxlan", "wireguard", "wireguard-vxlan", "wan-gre", "wan-wireguard"]
+    "kind", ["gre", "vxlan", "wireguard", "wireguard-vxlan", "ipsec", "wan-gre", "wan-wireguard"]
 )
 def test_every_carrier_goes_through_a_tunnel(kind, tmp_path):
     """Over a WAN, too, whose delay is in every latency."""
     profile, out = sites.PROFILES[kind], tmp_path / "out"
-    if why := tunnels.lacking(profile["tunnel"], sites.Path(EC1FED)):
+    if why := tunnels.lacking(profile["tunnel"], Path(EC1FED)):
         pytest.skip(why)
     ec1("phase2", out, "--only", "8,9", "--sites", kind, *COMMON)
     found = rows(out)
@@ -134,9 +137,9 @@ def test_a_wans_delay_is_in_every_latency_and_its_mtu_may_be_larger(tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("adapter", ["sockets", "dds"])
 def test_multicast_reaches_several_sites_though_it_is_encrypted(adapter, tmp_path):
-    if why := tunnels.lacking("wireguard-vxlan", sites.Path(EC1FED)):
+    if why := tunnels.lacking("wireguard-vxlan", Path(EC1FED)):
         pytest.skip(why)
-    if adapter == "dds" and not sites.Path(EC1FED).with_name("libbench-dds.so").exists():
+    if adapter == "dds" and not Path(EC1FED).with_name("libbench-dds.so").exists():
         pytest.skip("Cyclone DDS is not here")
     out = tmp_path / "out"
     ec1("phase2", out, "--adapters", adapter, "--topology", "1-N", "--only", "2,3", "--sites",
@@ -212,3 +215,53 @@ def test_what_this_machine_can_not_make_is_skipped_with_a_notice(monkeypatch):
     assert notes[0].startswith("2 kinds of sites skipped: wireguard: there is no program 'wg'")
     with pytest.raises(BenchError, match="1 kinds of sites skipped"):
         sites.usable(["wireguard"], EC1FED)
+
+
+def made(count: int, tmp_path: Path) -> list[list[str]]:
+    """What `ip` is asked for IPsec between so many sites, by site."""
+    every = [tunnels.Site(f"s{n}", f"10.77.0.{n}", 1500) for n in range(1, count + 1)]
+    asked: dict[str, list[str]] = {site.space: [] for site in every}
+
+    async def tool(*command: str, may_fail: bool = False) -> bool:
+        _, _, space, *rest = command
+        if rest[0] == "-batch":
+            file = Path(rest[1])
+            assert file.stat().st_mode & 0o777 == 0o600
+            asked[space] += file.read_text().splitlines()
+        else:
+            asked[space].append(" ".join(rest))
+        return True
+
+    inside, said = asyncio.run(tunnels.build("ipsec", every, tool, None, Path(EC1FED), tmp_path))
+    assert inside == [f"10.78.0.{n}" for n in range(1, count + 1)] and said == ""
+    assert not list(tmp_path.iterdir())  # nor the keys
+    return list(asked.values())
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_ipsec_has_a_key_for_each_way_which_both_ends_know(monkeypatch, tmp_path, count):
+    """Known by its commands only where the kernel has no ESP: the kernel takes the policies, and
+    refuses the rest for nothing but what it lacks."""
+    monkeypatch.setattr(tunnels, "lacking", lambda *_: "")
+    asked = made(count, tmp_path)
+    states = Counter(line for lines in asked for line in lines if line.startswith("xfrm state"))
+    assert len(states) == count * (count - 1) and set(states.values()) == {2}
+    for word in ("0x", " spi "):
+        assert len({state.partition(word)[2].split()[0] for state in states}) == len(states)
+    for n, lines in enumerate(asked, 1):
+        policies = [line for line in lines if line.startswith("xfrm policy")]
+        out = [line for line in policies if " dir out " in line]
+        assert all(f"src 10.78.0.{n}/32" in line for line in out)
+        assert len(out) == len(policies) / 2 == (count - 1) * (2 if count == 2 else 1)
+        done = subprocess.run(["unshare", "--net", "ip", "-batch", "-"], text=True,
+                              input="\n".join(policies) + "\n", capture_output=True)  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_why_there_is_no_ipsec_is_said():
+    why = tunnels.lacking("ipsec", Path(EC1FED))
+    if not why:
+        pytest.skip("this kernel has ESP")
+    assert "not found" in why or "nknown device type" in why or "not permitted" in why
+    usable, notes = sites.usable(["lan", "ipsec"], EC1FED)
+    assert usable == ["lan"] and notes == [f"1 kinds of sites skipped: ipsec: {why}"]

@@ -91,7 +91,7 @@ class Host(Strict):
     # Whether hosts are networks of their own with a router between them, which passes no multicast.
     routed: bool = False
     # What hosts reach each other through, over their links.
-    tunnel: Literal["gre", "vxlan", "wireguard", "wireguard-vxlan"] | None = None
+    tunnel: Literal["gre", "vxlan", "wireguard", "wireguard-vxlan", "ipsec"] | None = None
 
     @property
     def rule(self) -> dict[str, float]:

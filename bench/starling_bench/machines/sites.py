@@ -21,6 +21,7 @@ PROFILES: dict[str, dict[str, object]] = {
     "vxlan": {"rate_mbit": 100, "tunnel": "vxlan"},
     "wireguard": {"rate_mbit": 100, "tunnel": "wireguard"},
     "wireguard-vxlan": {"rate_mbit": 100, "tunnel": "wireguard-vxlan"},
+    "ipsec": {"rate_mbit": 100, "tunnel": "ipsec"},
     "wan-gre": {"rate_mbit": 10, "delay_ms": 20, "jitter_ms": 2, "loss": 0.001, "tunnel": "gre"},
     "wan-wireguard": {
         "rate_mbit": 10, "delay_ms": 20, "jitter_ms": 2, "loss": 0.001, "tunnel": "wireguard",

@@ -3,13 +3,16 @@ of a network of its own, 10.78.0.0/16, which is reached only through the tunnel.
 
 vxlan: the kernel's. gre: Ethernet over GRE, between two hosts by the kernel where it has that, else
 by bench-tunnel; which of them is told. wireguard: the kernel's, or the distribution's wireguard-go;
-it carries no multicast, but to the only other host. wireguard-vxlan: vxlan within it, which carries
-all.
+it carries no multicast, but to the only other host, as ipsec doesn't: the kernel's ESP (AES-GCM),
+with keys of this run that nobody renews. wireguard-vxlan: vxlan within it, which carries all.
 """
 
 import asyncio
+import functools
 import os
+import secrets
 import shutil
+import subprocess
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,14 +23,20 @@ from .identity import SPACES
 
 PROGRAM = "bench-tunnel"
 DEVICE = "tun0"
-# What each adds to a packet: outer IPv4, and its own headers (WireGuard pads: up to 15 more).
-OVERHEAD = {"gre": 20 + 4 + 14, "vxlan": 20 + 8 + 8 + 14, "wireguard": 20 + 8 + 16 + 16}
+# What each adds to a packet: outer IPv4, and its own headers (WireGuard pads: up to 15 more, ESP up
+# to 3).
+OVERHEAD = {
+    "gre": 20 + 4 + 14, "vxlan": 20 + 8 + 8 + 14, "wireguard": 20 + 8 + 16 + 16,
+    "ipsec": 20 + 8 + 8 + 2 + 16,
+}  # fmt: skip
 # What each takes of a link's MTU: of WireGuard as much as if its packets went by IPv6, as is usual.
-RESERVED = OVERHEAD | {"wireguard": 40 + 8 + 16 + 16}
+RESERVED = OVERHEAD | {"wireguard": 40 + 8 + 16 + 16, "ipsec": OVERHEAD["ipsec"] + 3}
 for _of in (OVERHEAD, RESERVED):
     _of["wireguard-vxlan"] = _of["wireguard"] + _of["vxlan"]
-_WORDS = {"gre": "GRE", "vxlan": "VXLAN", "wireguard": "WireGuard",
+_WORDS = {"gre": "GRE", "vxlan": "VXLAN", "wireguard": "WireGuard", "ipsec": "IPsec",
           "wireguard-vxlan": "VXLAN in WireGuard"}  # fmt: skip
+_ROUTED = ("wireguard", "ipsec")  # these carry IP packets, not frames
+_MULTICAST = "224.0.0.0/4"
 _ENCRYPTED = "wg0"  # the outer one where there are two
 _READY_S = 10.0
 Tool = Callable[..., Awaitable[bool]]
@@ -55,7 +64,23 @@ def lacking(kind: str | None, program: Path) -> str:
         for tool in ("wg", "wireguard-go"):
             if not shutil.which(tool):
                 return f"there is no program '{tool}' (Debian: wireguard-tools, wireguard-go)"
-    return ""
+    return _no_esp() if kind == "ipsec" else ""
+
+
+@functools.cache
+def _no_esp() -> str:
+    """What the kernel says to a security association and its interface, in a namespace that is gone
+    then."""
+    lines = f"{_state('10.0.0.1', '10.0.0.2', 256, '00' * _KEY)}\n{_device('lo')}\n"
+    try:
+        done = subprocess.run(
+            ["unshare", "--net", "ip", "-batch", "-"], input=lines, capture_output=True, text=True,
+            timeout=_READY_S,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as e:
+        return f"whether this kernel has ESP can't be found out: {e}"
+    said = " ".join(done.stderr.split())
+    return "" if done.returncode == 0 else f"no ESP with AES-GCM and its interface here: {said}"
 
 
 async def build(
@@ -65,9 +90,10 @@ async def build(
     if why := lacking(kind, program):
         raise BenchError("STL-TUN-001", f"no tunnels: {why}", kind, "install it", USAGE)
     inside = [site.address.replace("10.77.", "10.78.") for site in sites]
-    make = {"gre": _gre, "vxlan": _vxlan, "wireguard": _wireguard, "wireguard-vxlan": _both}[kind]
+    make = {"gre": _gre, "vxlan": _vxlan, "wireguard": _wireguard, "wireguard-vxlan": _both,
+            "ipsec": _ipsec}[kind]  # fmt: skip
     said = await make(sites, inside, tool, launcher, program, logs)
-    ethernet = kind != "wireguard"
+    ethernet = kind not in _ROUTED
     for n, (site, address) in enumerate(zip(sites, inside, strict=True)):
         ip = ("ip", "-n", site.space)
         await tool(*ip, "link", "set", DEVICE, "mtu", str(site.mtu - RESERVED[kind]))
@@ -168,11 +194,59 @@ async def _wireguard(
             secret.unlink(missing_ok=True)
         for other, address, (_, public) in zip(sites, inside, keys, strict=True):
             if other != site:
-                allowed = f"{address}/32" + (",224.0.0.0/4" if len(sites) == 2 else "")
+                allowed = f"{address}/32" + (f",{_MULTICAST}" if len(sites) == 2 else "")
                 await tool(*wg, "peer", public, "allowed-ips", allowed, "endpoint",
                            f"{other.address}:51820")  # fmt: skip
         await tool(*ip, "link", "set", name, "down")
         await tool(*ip, "link", "set", name, "name", device)
+
+
+# Of AES-GCM: a key of 16 bytes, and 4 of salt. What the interface and all that is for it name.
+_KEY, _ID = 20, "if_id 78"
+
+
+def _device(over: str) -> str:
+    return f"link add {DEVICE} type xfrm dev {over} {_ID}"
+
+
+def _state(source: str, destination: str, spi: int, key: str) -> str:
+    return (
+        f"xfrm state add src {source} dst {destination} proto esp spi {spi} reqid 78 mode tunnel "
+        f"aead rfc4106(gcm(aes)) 0x{key} 128 {_ID}"
+    )
+
+
+def _policy(inner: str, to: str, which: str, source: str, destination: str) -> str:
+    return (
+        f"xfrm policy add src {inner} dst {to} dir {which} tmpl src {source} dst {destination} "
+        f"proto esp reqid 78 mode tunnel {_ID}"
+    )
+
+
+async def _ipsec(
+    sites: list[Site], inside: list[str], tool: Tool, launcher: Launcher, program: Path, logs: Path
+) -> None:
+    ends = list(zip(sites, inside, strict=True))
+    ways = [(a, b) for a in ends for b in ends if a != b]
+    # A number and a key for each way: no two are encrypted alike.
+    of = {way: (256 + n, secrets.token_hex(_KEY)) for n, way in enumerate(ways)}
+    for number, end in enumerate(ends, 1):
+        lines = [_device("eth0")]
+        for (here, there), (spi, key) in of.items():
+            if end not in (here, there):
+                continue
+            outer = here[0].address, there[0].address
+            lines.append(_state(*outer, spi, key))
+            for to in [f"{there[1]}/32", *([_MULTICAST] if len(sites) == 2 else [])]:
+                lines.append(_policy(f"{here[1]}/32", to, "out" if end == here else "in", *outer))
+        # Keys are on no command line.
+        batch = logs / f".ipsec{number}"
+        try:
+            batch.touch(mode=0o600)
+            batch.write_text("".join(f"{line}\n" for line in lines))
+            await tool("ip", "-n", end[0].space, "-batch", str(batch))
+        finally:
+            batch.unlink(missing_ok=True)
 
 
 async def _keys() -> tuple[str, str]:
