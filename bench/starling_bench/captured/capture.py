@@ -7,8 +7,8 @@ the format around it; one that goes as several messages by that of each.
 """
 
 import functools
-import ipaddress
 import json
+import socket
 import struct
 from collections import Counter
 from collections.abc import Iterator
@@ -156,7 +156,7 @@ def _carried(
     if len(data) < 8 and not part:
         return None
     ports = struct.unpack_from("!HH", data) if len(data) >= 4 else (0, 0)
-    ends = [(str(ipaddress.ip_address(a)), p)
+    ends = [(socket.inet_ntoa(a), p)
             for a, p in zip((source, destination), ports, strict=True)]  # fmt: skip
     if protocol == _UDP:
         return Packet(time_ns, "udp", *ends, 0, False, b"" if part else data[8:], part)
