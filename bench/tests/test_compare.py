@@ -199,6 +199,7 @@ def test_where_a_test_has_one_sample_check_asks_for_rounds(tmp_path):
 EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["hosts", "loops", "series", "two-systems"])
 def test_check_counts_the_comparisons_that_a_report_makes(tmp_path, name):
     """Hosts and CPUs are not compared with each other; loops, objects and interactions are."""

@@ -201,6 +201,7 @@ def texts_of(svg: str) -> list[str]:
     return [html.unescape(text) for text in re.findall(r"<text[^>]*>([^<]*)<", svg)]
 
 
+@pytest.mark.long
 def test_the_report_draws_every_series(results):
     text = (results / "report.html").read_text()
     drawn = figures_of(text)
@@ -218,6 +219,7 @@ def test_the_report_draws_every_series(results):
                 assert sweep["axis"] in texts
 
 
+@pytest.mark.long
 def test_what_says_little_is_marked(results):
     text = (results / "report.html").read_text()
     for title, (svg, caption) in figures_of(text).items():
@@ -230,6 +232,7 @@ def test_what_says_little_is_marked(results):
     assert '<p class="verdict bad">' in text and "It took 900 s." in text
 
 
+@pytest.mark.long
 def test_the_report_says_what_no_such_machine_can_show(results):
     text = (results / "report.html").read_text()
     for words in ("Generation against generation", "network cards that filter", "10 Gb/s",
@@ -240,6 +243,7 @@ def test_the_report_says_what_no_such_machine_can_show(results):
         assert f"<td>{service}</td><td>{why}</td>" in text, service
 
 
+@pytest.mark.long
 def test_the_report_is_small_and_needs_nothing_else(results):
     text = (results / "report.html").read_text()
     assert len(text.encode()) <= 3 << 20
@@ -269,6 +273,7 @@ browsed = pytest.mark.skipif(
 
 
 @browsed
+@pytest.mark.long
 def test_nothing_of_the_report_overflows(page):
     for width in (1280, 390):
         page.look(width)

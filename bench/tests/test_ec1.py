@@ -260,6 +260,7 @@ def test_conflation_keeps_the_newest_and_what_was_overwritten_is_counted(tmp_pat
     assert "Age beside reliability" in page and f"{adapter} latest" in page
 
 
+@pytest.mark.long
 @NEEDED
 @pytest.mark.skipif(not possible(), reason="network namespaces need root")
 def test_what_a_link_loses_is_not_called_overwritten(tmp_path):
@@ -327,6 +328,7 @@ print(json.dumps(status))
 """
 
 
+@pytest.mark.long
 @NEEDED
 def test_an_rti_that_counts_more_as_replaced_than_did_not_come_is_found_out(tmp_path):
     """Its command says more with every service that a federate calls."""
@@ -413,6 +415,7 @@ def test_what_the_host_itself_is_late_is_drawn_as_the_floor(tmp_path):
         assert "Real-time scheduling was asked for and is not allowed here" in page
 
 
+@pytest.mark.long
 @NEEDED
 def test_half_of_real_time_is_none(tmp_path):
     """Who may not lock its memory has no real-time priority either, and is not called so."""
@@ -632,6 +635,7 @@ def test_of_what_did_not_come_it_is_said_why(tmp_path, server, rules, patience_s
 _BLIND = 'mount --bind "$0" /proc/stat && exec "$@"'
 
 
+@pytest.mark.long
 @NEEDED
 @pytest.mark.skipif(not possible(), reason="mount namespaces need root")
 def test_the_cpus_of_subscribers_hosts_count_too(tmp_path):
@@ -651,6 +655,7 @@ def test_the_cpus_of_subscribers_hosts_count_too(tmp_path):
     assert float(row["cpu_busy"]) > 0
 
 
+@pytest.mark.long
 @NEEDED
 def test_an_independent_library_parses_the_pdus(tmp_path):
     """Entity State PDUs of DIS 7, one for each update, each carrying the PBOM."""

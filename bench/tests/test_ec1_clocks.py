@@ -59,6 +59,7 @@ def own_clock(tmp_path, seconds: float, *command: str):
     return out
 
 
+@pytest.mark.long
 @NEEDED
 def test_a_publishers_clock_that_is_off_and_drifts_is_corrected_within_the_bound(tmp_path):
     wrong = (f"BENCH_CLOCK_OFFSET_NS={OFFSET_NS}", "BENCH_CLOCK_DRIFT_PPM=20")
@@ -95,6 +96,7 @@ def test_a_publishers_clock_that_is_off_and_drifts_is_corrected_within_the_bound
     assert json.loads((out / "summary.json").read_text()) == before
 
 
+@pytest.mark.long
 @NEEDED
 def test_hosts_that_daemons_discipline_are_compared_by_what_these_say(tmp_path):
     """One's clock is 3 ms ahead, as its daemon knows."""

@@ -306,6 +306,7 @@ def test_best_effort_by_a_reliable_link_is_marked_and_fails(fomcost):
     assert 'class="verdict bad"' in page
 
 
+@pytest.mark.long
 def test_a_class_of_ones_own_fom(fomcost):
     """RPR FOM 2.0 in its 14 modules, with all modes of a field, by one command."""
     modules = [part for path in RPR for part in ("--fom", path)]
@@ -450,6 +451,7 @@ def mean(own: dict, s: dict) -> float:
     return sum(len("".join(values)) // 2 for values in updates) / 20
 
 
+@pytest.mark.long
 def test_bytes_are_those_of_the_calls_that_were_measured(fomcost):
     """Not of the first; and what comes in two messages is one update, neither lost nor doubled."""
     own, tests = ships(fomcost)

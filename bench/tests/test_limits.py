@@ -111,6 +111,7 @@ def test_on_one_cpu(do, bench):
     assert os.sched_getaffinity(0) == before == os.sched_getaffinity(server)
 
 
+@pytest.mark.long
 def test_on_different_cpus(do, bench):
     """Each end on one of its own, of federates as of plain sockets; rtiexec, as the relay, on a
     third, or with the first."""

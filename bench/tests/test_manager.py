@@ -445,6 +445,7 @@ def test_where_results_go_is_told():
     assert "bench-results/FILE-DATE" in said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("gone", [True, False])
 def test_a_run_that_was_killed_is_resumed_to_the_same_rows(tmp_path, gone):
     """What is done is not done again, half a test is."""
@@ -574,6 +575,7 @@ def test_without_a_terminal_there_are_lines_of_progress(tmp_path):
     manager.communicate(timeout=LIMIT_S)
 
 
+@pytest.mark.long
 def test_one_manager_at_a_time_conducts_a_directory(tmp_path):
     """Also while it waits for idle CPUs: a second one is refused, and changes nothing."""
     manager = start(tmp_path, sequence("hangs", test=SMALL))

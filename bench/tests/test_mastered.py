@@ -64,6 +64,7 @@ def test_a_run_that_was_not_begun_as_its_file_has_it_is_not_resumed(run):
         assert but in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not BMFED, reason="BMFED is not set")
 def test_a_table_that_was_removed_is_written_anew(run):
     run.start(text(QUICK, rti='adapter = "tcp"'))

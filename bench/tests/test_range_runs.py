@@ -139,6 +139,7 @@ def command(run, what: str, *options: str, code: int = 0) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_a_table_that_was_torn_or_altered_or_of_disturbed_samples(run):
     run.start(text(TEST.format(seconds=[0.5, 0.6]) + '\nscheduling = ["realtime", "normal"]'))
     run.manager.communicate(timeout=LIMIT_S)
@@ -176,6 +177,7 @@ def test_a_table_that_was_torn_or_altered_or_of_disturbed_samples(run):
     assert "0 of 4 tests are there" in page
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["samples", "facts"])
 def test_a_damaged_file_leaves_its_test_out_which_is_measured_anew(run, what):
     run.start(text(TEST.format(seconds=[0.5, 0.6])))

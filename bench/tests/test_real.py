@@ -368,6 +368,7 @@ def test_a_self_started_rtiexec_ends_when_its_federates_are_all_lost(run):
     run.kept()
 
 
+@pytest.mark.long
 def test_a_killed_manager_leaves_nothing_for_long(run):
     """Its federates die with it, and `clean` ends the rtiexec and removes what it had."""
     run.start(text(ENDLESS)).halfway()

@@ -189,6 +189,7 @@ samples = 1"""
     assert abs(rows["OWOT"] - 20) < 5 * 4.5 and abs(rows["RTIL"] - 40) < 5 * 6.3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("more", ["outstanding_max = 1", "outstanding_max = 3", "warm_up = 300"])
 def test_a_lost_round_trip_of_best_effort_loses_no_other(run, server, more):
     """Who returns goes on until all is sent, however long who sends waits for what is lost: of the
