@@ -122,8 +122,9 @@ SECOND = 1_000_000_000  # `pcap` has its packets there, a nanosecond apart
 def left(directory: Path, packets: list[bytes], *spans: tuple[int, int], said: str | None = None):
     """Of a host whose address is A's and whose realtime clock is ahead of its own by a second."""
     pcap(directory / "a.1.pcap", packets)
-    told = f'{{"packets": 1, "dropped": 2, "addresses": ["{A[0]}"], "ahead_ns": {SECOND}}}'
-    (directory / "a.1.capture.log").write_text("ready\n" + (told if said is None else said))
+    told = f'{{"addresses": ["{A[0]}"], "ahead_ns": {SECOND}}}\nready\n'
+    ends = told + '{"packets": 1, "dropped": 2}\n'
+    (directory / "a.1.capture.log").write_text(ends if said is None else said.format(told))
     return leaving.leaving(directory, spans)
 
 
@@ -149,9 +150,13 @@ def test_what_left_a_host_is_told_by_when_it_did(tmp_path):
     assert left(tmp_path, packets, (0, 6)) == (2, 16 + 3, 7, 2, 4)
 
 
-@pytest.mark.parametrize("said", ["", '{"dropped": 0}', "[]", '{"dropped": 0, "addresses": 1}'])
-def test_of_a_capture_that_did_not_end_nothing_is_told(tmp_path, said):
+@pytest.mark.parametrize("said", ["", "[]\n7", 'ready\n{{"dropped": 0, "addresses": 1}}'])
+def test_of_a_capture_that_did_not_begin_nothing_is_told(tmp_path, said):
     assert left(tmp_path, [packet(b"hello")], (0, 6), said=said) is None
+
+
+def test_of_a_capture_that_was_killed_all_is_told_but_what_it_missed(tmp_path):
+    assert left(tmp_path, [packet(b"hello")], (0, 6), said="{}") == (1, 5, 0, 0, None)
 
 
 def test_of_packets_that_are_damaged_nothing_is_told(tmp_path):

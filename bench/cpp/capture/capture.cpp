@@ -1,8 +1,9 @@
 // bench-capture: writes down every packet that passes an interface of the network namespace in
-// which it runs (AF_PACKET), as a pcap file with nanoseconds, until SIGTERM or SIGINT. Prints
-// "ready" when nothing is missed from then on, and at the end, as JSON, how many packets there were,
-// how many the kernel dropped because this program did not keep up, the interface's own addresses
-// and by how much the clock of the packets' times (CLOCK_REALTIME) was ahead of CLOCK_MONOTONIC.
+// which it runs (AF_PACKET), as a pcap file with nanoseconds, until SIGTERM or SIGINT. Prints, as
+// JSON, the interface's own addresses and by how much the clock of the packets' times
+// (CLOCK_REALTIME) is ahead of CLOCK_MONOTONIC; "ready" when nothing is missed from then on; and at
+// the end how many packets there were and how many the kernel dropped because this program did not
+// keep up.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <linux/if_ether.h>
@@ -158,6 +159,8 @@ std::int64_t ns(clockid_t clock) {
 
 void capture(std::string const& interface, std::string const& path) {
     std::int64_t const ahead = ns(CLOCK_REALTIME) - ns(CLOCK_MONOTONIC);
+    std::cout << nlohmann::json{{"addresses", addresses(interface)}, {"ahead_ns", ahead}}
+              << std::endl;
     PcapFile file(path);
     file.flush();
     Interface from(interface);
@@ -176,11 +179,7 @@ void capture(std::string const& interface, std::string const& path) {
         if (!from.waits(100)) file.flush();
     }
     file.flush();
-    std::cout << nlohmann::json{{"packets", packets},
-                                {"dropped", from.dropped()},
-                                {"addresses", addresses(interface)},
-                                {"ahead_ns", ahead}}
-              << std::endl;
+    std::cout << nlohmann::json{{"packets", packets}, {"dropped", from.dropped()}} << std::endl;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@ counted apart. Bytes are those above TCP or UDP. An update is found by its large
 the format around it; one that goes as several messages by that of each.
 """
 
+import contextlib
 import functools
 import json
 import socket
@@ -237,13 +238,16 @@ def flows(found: Iterator[Packet]) -> dict[tuple, Flow]:
 
 
 def said(log: Path) -> dict:
-    """What a capture said at its end; empty: nothing, as one that was killed."""
+    """What a capture said, at its begin and at its end; one that was killed had no end."""
+    found = {}
     try:
-        last = log.read_text(errors="replace").strip().splitlines()[-1:]
-        told = json.loads(last[0]) if last else {}
-    except (OSError, ValueError):
+        for line in log.read_text(errors="replace").splitlines():
+            with contextlib.suppress(ValueError):
+                told = json.loads(line)
+                found |= told if isinstance(told, dict) else {}
+    except OSError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return found
 
 
 def dropped(log: Path) -> int | None:

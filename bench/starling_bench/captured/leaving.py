@@ -24,7 +24,7 @@ class Left(NamedTuple):
     carried: int  # bytes
     again: int  # bytes that TCP sent again
     empty: int  # packets of TCP without data: acknowledgements, and what opens and closes
-    dropped: int  # packets that the captures missed, whenever
+    dropped: int | None  # packets that the captures missed, whenever; None: one did not end
 
 
 def packets_of(directory: Path) -> list[Path]:
@@ -34,30 +34,32 @@ def packets_of(directory: Path) -> list[Path]:
 
 def leaving(directory: Path, spans: Sequence[tuple[int, int]]) -> Left | None:
     """What left the hosts whose packets are in a directory, in spans of nanoseconds of
-    CLOCK_MONOTONIC; None: that is not known, as there is no span, a file is damaged, or a capture
-    was killed and so did not say what its times are."""
+    CLOCK_MONOTONIC; None: that is not known, as there is no span or a file is damaged."""
     files = [(path, path.stat().st_size) for path in packets_of(directory)]
-    totals, dropped = [0, 0, 0], 0
+    totals, missed = [0, 0, 0], [capture.dropped(_log(path)) for path, _ in files]
     if not spans:
         return None
     for path, size in files:
-        missed = capture.dropped(path.with_suffix(".capture.log"))
         found = _leaving(path, size)
-        if missed is None or found is None:
+        if found is None:
             return None
-        dropped += missed
         for begin, end in spans:
             mine = found[np.searchsorted(found["at_ns"], begin) :]
             mine = mine[: np.searchsorted(mine["at_ns"], end, "right")]
             for n, name in enumerate(("carried", "again", "empty")):
                 totals[n] += int(mine[name].sum(dtype="i8"))
-    return Left(len({path.name.split(".")[0] for path, _ in files}), *totals, dropped)
+    hosts = {path.name.rsplit(".", 2)[0] for path, _ in files}
+    return Left(len(hosts), *totals, None if None in missed else sum(missed))
+
+
+def _log(path: Path) -> Path:
+    return path.with_suffix(".capture.log")
 
 
 @functools.lru_cache(maxsize=32)  # it is asked for each test
 def _leaving(path: Path, size: int) -> np.ndarray | None:
     """Packets that its host sent, in order; None: which these are is not known."""
-    told = capture.said(path.with_suffix(".capture.log"))
+    told = capture.said(_log(path))
     own, ahead_ns = told.get("addresses"), told.get("ahead_ns")
     if not (isinstance(own, list) and isinstance(ahead_ns, int)):
         return None

@@ -108,7 +108,8 @@ def left(found: list[dict]) -> list[str]:
          p["transport"].replace("_", " "), str(p["left"]["hosts"]), f"{p['published']:,}",
          str(p["payload"]), f"{p['left']['carried'] / p['published']:,.1f}",
          f"{p['left']['carried'] / p['published'] / p['payload']:.3f}",
-         *(f"{p['left'][key]:,}" for key in ("again", "empty", "dropped")))
+         *("-" if (n := p["left"][key]) is None else f"{n:,}"
+           for key in ("again", "empty", "dropped")))
         for p in sorted(known, key=lambda p: (p["topology"], p["profile"], p["configuration"]))
     ]  # fmt: skip
     head = ("topology", "carrier", "sites", "configuration", "delivery", "hosts", "published",
