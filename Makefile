@@ -93,7 +93,7 @@ format: venv
 	$(VENV)/bin/clang-format -i $(CXX_SOURCES)
 	$(VENV)/bin/ruff format --config bench/pyproject.toml bench $(PYTHON_SOURCES)
 
-# Examples are no tests; that they compile is shown by clippy. Alone runs what counts calls or memory in its own
+# Examples are no tests; that they compile is shown by `make lint`. Alone runs what counts calls or memory in its own
 # process, which differ where others keep threads from running.
 unit:
 	@mkdir -p $(BUILD)
@@ -360,7 +360,7 @@ scale: venv
 # tunnels, also over a WAN, ten entities only, 11 (lan and these: root), bundling 9, conflation 20, scheduling 12,
 # middleware (Cyclone DDS beside both, DIS, and DIS to Starling through a gateway) 12; middleware-ten, DDS beside both
 # over the other topologies, ten entities only, 10; multicast, Starling's best effort to several hosts by that beside
-# datagrams to each (root), ten entities, 7. phase1, who reaches whom, and phase1-sites, 20 hosts of 100
+# datagrams to each (root), ten entities, 7; captured, what left the hosts (root), 6. phase1, who reaches whom, and phase1-sites, 20 hosts of 100
 # Mbit/s (root), 1 each. The minutes are those of their own plans. ONLY=40-79 takes some configurations, RESUME=DIR goes on with a run
 # that was interrupted. What they show is committed by `make keep-ec1 RUN=build/bench/ec1-sites-...`.
 EC1_ROOT := $(addprefix campaign-ec1-,lan sites tunnels multicast captured phase1-sites)

@@ -117,14 +117,14 @@ def test_a_datagram_that_lacks_a_fragment_is_counted(tmp_path):
 
 
 SECOND = 1_000_000_000  # `pcap` has its packets there, a nanosecond apart
+BEGIN = f'{{"addresses": ["{A[0]}"], "ahead_ns": {SECOND}}}\nready\n'
 
 
 def left(directory: Path, packets: list[bytes], *spans: tuple[int, int], said: str | None = None):
     """Of a host whose address is A's and whose realtime clock is ahead of its own by a second."""
     pcap(directory / "a.1.pcap", packets)
-    told = f'{{"addresses": ["{A[0]}"], "ahead_ns": {SECOND}}}\nready\n'
-    ends = told + '{"packets": 1, "dropped": 2}\n'
-    (directory / "a.1.capture.log").write_text(ends if said is None else said.format(told))
+    ends = f'{BEGIN}{{"packets": {len(packets)}, "dropped": 2, "ahead_ns_at_end": {SECOND + 9}}}'
+    (directory / "a.1.capture.log").write_text(ends if said is None else said)
     return leaving.leaving(directory, spans)
 
 
@@ -143,25 +143,57 @@ def test_what_left_a_host_is_told_by_when_it_did(tmp_path):
     assert left(tmp_path, packets, (0, 0), (4, 5)) == (1, 6, 5, 1, 2)
     assert left(tmp_path, packets, (7, 9)) == (1, 0, 0, 0, 2)
     assert left(tmp_path, packets) is None
-    pcap(tmp_path / "b.1.pcap", [packet(b"bye", B, A)])
-    (tmp_path / "b.1.capture.log").write_text(
-        (tmp_path / "a.1.capture.log").read_text().replace(A[0], B[0])
-    )
+    pcap(tmp_path / "b.c.1.pcap", [packet(b"bye", B, A)])
+    said = BEGIN.replace(A[0], B[0]) + '{"packets": 1, "dropped": 2}'
+    (tmp_path / "b.c.1.capture.log").write_text(said)
     assert left(tmp_path, packets, (0, 6)) == (2, 16 + 3, 7, 2, 4)
 
 
-@pytest.mark.parametrize("said", ["", "[]\n7", 'ready\n{{"dropped": 0, "addresses": 1}}'])
-def test_of_a_capture_that_did_not_begin_nothing_is_told(tmp_path, said):
+def test_what_left_in_another_order_was_not_sent_again(tmp_path):
+    segment = lambda n: packet(bytes(100), sequence=1 + n)  # noqa: E731
+    opens = packet(b"", sequence=0, flags=2)
+    packets = [opens, segment(0), segment(200), segment(100)]
+    assert left(tmp_path, packets, (0, 9))[1:3] == (300, 0)
+    # What has the ports of another flow later is one of its own.
+    assert left(tmp_path, [*packets, opens, segment(0)], (0, 9))[1:3] == (400, 0)
+
+
+def test_what_left_in_fragments_or_a_tunnel_is_counted(tmp_path):
+    pieces = fragmented(bytes(200), [64, 128])
+    gre = packet(bytes(100))
+    gre = gre[:23] + bytes([47]) + gre[24:]
+    assert left(tmp_path, pieces, (0, 9)).carried == 200
+    assert left(tmp_path, [pieces[0], pieces[2]], (0, 9)).carried == 200 - 64
+    assert left(tmp_path, [gre], (0, 9)).carried == 108
+
+
+@pytest.mark.parametrize(
+    "said", ["", "[]\n7", 'ready\n{"dropped": 0, "addresses": 1}', "[" * 50_000,
+             BEGIN.replace(str(SECOND), "1" * 30), BEGIN.replace(str(SECOND), "true"),
+             BEGIN + '{"packets": 2, "dropped": 0}',
+             BEGIN + '{"packets": 1, "dropped": 0, "ahead_ns_at_end": 9000000000}'],
+)  # fmt: skip
+def test_of_a_capture_that_says_no_such_thing_nothing_is_told(tmp_path, said):
     assert left(tmp_path, [packet(b"hello")], (0, 6), said=said) is None
 
 
-def test_of_a_capture_that_was_killed_all_is_told_but_what_it_missed(tmp_path):
-    assert left(tmp_path, [packet(b"hello")], (0, 6), said="{}") == (1, 5, 0, 0, None)
+@pytest.mark.parametrize("more", ["", '{"packets": 1, "dropped": -3}', '{"dropped": 1e999}'])
+def test_of_a_capture_that_was_killed_all_is_told_but_what_it_missed(tmp_path, more):
+    assert left(tmp_path, [packet(b"hello")], (0, 6), said=BEGIN + more) == (1, 5, 0, 0, None)
 
 
 def test_of_packets_that_are_damaged_nothing_is_told(tmp_path):
-    assert left(tmp_path, [packet(b"hello")], (0, 6)).carried == 5
-    (tmp_path / "a.1.pcap").write_bytes(b"nothing")
+    good, path = [packet(b"hello"), packet(b"you")], tmp_path / "a.1.pcap"
+    assert left(tmp_path, good, (0, 6)).carried == 8
+    whole = path.read_bytes()
+    for damaged in (b"nothing", b"", whole[:-1], whole[:32] + b"\xff" * 4 + whole[36:],
+                    whole[:32] + b"\x37" + whole[33:]):  # fmt: skip
+        path.write_bytes(damaged)
+        assert leaving.leaving(tmp_path, [(0, 6)]) is None
+    # Nor of those of which the later ones are of an earlier time, as after a restart of the system.
+    left(tmp_path, good, (0, 6))
+    pcap(tmp_path / "a.2.pcap", [packet(b"again")])
+    (tmp_path / "a.2.capture.log").write_text(BEGIN)
     assert leaving.leaving(tmp_path, [(0, 6)]) is None
 
 

@@ -776,7 +776,7 @@ def test_damaged_updates_leave_their_test_out_which_is_measured_anew(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--capture"], "STL-SIT-004: sites 'local' are one host"),
+        (["--capture"], "STL-SIT-004: sites 'local' are not all network namespaces"),
         (["--topology", "2-2"], "STL-TSF-004: '2-2' is not known"),
         (["--only", "120"], "STL-TSF-004: '120' is no range"),
         (["--adapters", "pigeon"], "known: sockets, unicast, starling"),

@@ -253,6 +253,9 @@ def test_ipsec_has_a_key_for_each_way_which_both_ends_know(monkeypatch, tmp_path
     refuses the rest for nothing but what it lacks."""
     monkeypatch.setattr(tunnels, "lacking", lambda *_: "")
     asked = made(count, tmp_path)
+    assert all(line.endswith("if_id 78") for lines in asked for line in lines
+               if line.startswith("xfrm") or " type xfrm " in line)  # fmt: skip
+    assert all(" reqid 78 " in line for lines in asked for line in lines if " esp " in line)
     states = Counter(line for lines in asked for line in lines if line.startswith("xfrm state"))
     assert len(states) == count * (count - 1) and set(states.values()) == {2}
     for word in ("0x", " spi "):
@@ -264,13 +267,14 @@ def test_ipsec_has_a_key_for_each_way_which_both_ends_know(monkeypatch, tmp_path
         assert len(out) == len(policies) / 2 == (count - 1) * (2 if count == 2 else 1)
         done = subprocess.run(["unshare", "--net", "ip", "-batch", "-"], text=True,
                               input="\n".join(policies) + "\n", capture_output=True)  # fmt: skip
-        assert (done.returncode, done.stderr) == (0, "")
+        if "not supported" not in done.stderr:  # by a kernel without any of it
+            assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_why_there_is_no_ipsec_is_said():
     why = tunnels.lacking("ipsec", Path(EC1FED))
     if not why:
         pytest.skip("this kernel has ESP")
-    assert "not found" in why or "nknown device type" in why or "not permitted" in why
+    assert why.startswith(("no ESP with AES-GCM and its interface here: ", "whether this kernel"))
     usable, notes = sites.usable(["lan", "ipsec"], EC1FED)
     assert usable == ["lan"] and notes == [f"1 kinds of sites skipped: ipsec: {why}"]

@@ -19,7 +19,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from ..errors import BenchError, cannot
-from ..outside import open_file
+from ..outside import open_file, read_json
 from . import frames
 
 _MAGIC_NS = 0xA1B23C4D
@@ -60,6 +60,20 @@ class Flow:
     parts: int = 0  # datagrams of which fragments were not seen: not looked into
     gap_bytes: int = 0  # that the capture did not see
 
+    def take(self, data: bytes, time_ns: int) -> None:
+        """What is new of a packet."""
+        self.chunks.append(data)
+        self.times_ns.append(time_ns)
+
+    def repeat(self, size: int, time_ns: int) -> None:
+        """So many bytes of one were sent before."""
+        self.repeated_bytes += size
+        self.repeated += 1
+
+    def without_data(self, time_ns: int) -> None:
+        """One that carries nothing."""
+        self.empty += 1
+
     @property
     def carried(self) -> int:
         return sum(map(len, self.chunks))
@@ -68,7 +82,7 @@ class Flow:
 def packets(path: Path) -> Iterator[Packet]:
     """Those of a file, in order. A last one that is not whole is left out."""
     time_ns, datagrams = 0, _Datagrams()
-    for time_ns, frame in _frames(path):
+    for time_ns, frame in frames_of(path):
         if found := _packet(time_ns, frame, datagrams):
             yield found
         for key, begin in datagrams.unfinished(_DATAGRAMS_MAX):
@@ -77,7 +91,8 @@ def packets(path: Path) -> Iterator[Packet]:
         yield from filter(None, [_carried(time_ns, *key[:3], begin, part=True)])
 
 
-def _frames(path: Path) -> Iterator[tuple[int, bytes]]:
+def frames_of(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Those of a file, each with its time in ns. A last one that is not whole is left out."""
     try:
         with open_file(path) as file:
             head = file.read(24)
@@ -86,7 +101,10 @@ def _frames(path: Path) -> Iterator[tuple[int, bytes]]:
                 raise BenchError("STL-CAP-001", what, str(path))
             while len(about := file.read(16)) == 16:
                 seconds, ns, there, length = struct.unpack("<4I", about)
-                if there > _FRAME_MAX or len(frame := file.read(there)) < there:
+                if there > _FRAME_MAX:
+                    what = f"a packet of {there} bytes is none"
+                    raise BenchError("STL-CAP-001", what, str(path))
+                if len(frame := file.read(there)) < there:
                     return
                 if there < length:
                     what = f"a packet of {length} bytes was cut off"
@@ -134,20 +152,46 @@ class _Datagrams:
             yield key, self._waiting.pop(key).get(0, (b"", True))[0]
 
 
-def _packet(time_ns: int, frame: bytes, datagrams: _Datagrams) -> Packet | None:
+class Ip(NamedTuple):
+    """A packet of IPv4, or one of the fragments of one."""
+
+    protocol: int
+    source: bytes
+    destination: bytes
+    number: int
+    offset: int  # of what it carries
+    more: bool  # fragments come behind it
+    carried: bytes
+
+
+def ip(frame: bytes) -> Ip | None:
+    """What an Ethernet frame has of IPv4."""
     if len(frame) < 34 or frame[12:14] != b"\x08\x00":
         return None
-    ip = frame[14:]
-    head = 4 * (ip[0] & 15)
-    total, number, fragment = struct.unpack_from("!HHH", ip, 2)
+    packet = frame[14:]
+    head = 4 * (packet[0] & 15)
+    total, number, fragment = struct.unpack_from("!HHH", packet, 2)
     # Offloading leaves the length of what is too long for the field to be seen from the frame.
-    carried = ip[head : total or len(ip)]
-    key = (ip[9], ip[12:16], ip[16:20])
+    carried = packet[head : total or len(packet)]
     offset, more = 8 * (fragment & 0x1FFF), bool(fragment & 0x2000)
-    if offset or more:
-        whole = datagrams.add((*key, number), offset, more, carried)
+    return Ip(packet[9], packet[12:16], packet[16:20], number, offset, more, carried)
+
+
+def _packet(time_ns: int, frame: bytes, datagrams: _Datagrams) -> Packet | None:
+    if (p := ip(frame)) is None:
+        return None
+    key = (p.protocol, p.source, p.destination)
+    if p.offset or p.more:
+        whole = datagrams.add((*key, p.number), p.offset, p.more, p.carried)
         return None if whole is None else _carried(time_ns, *key, whole)
-    return _carried(time_ns, *key, carried)
+    return _carried(time_ns, *key, p.carried)
+
+
+def segment(time_ns: int, p: Ip) -> Packet | None:
+    """What it has of TCP; None: it is of another protocol, or none."""
+    if p.protocol != _TCP or p.offset or p.more:
+        return None
+    return _carried(time_ns, p.protocol, p.source, p.destination, p.carried)
 
 
 def _carried(
@@ -172,17 +216,19 @@ def _carried(
 _WAITING_MAX = 1000
 
 
-class _Stream:
+class Stream:
     """Puts the segments of a TCP flow in order."""
 
     def __init__(self, flow: Flow) -> None:
         self._flow, self._next, self._waiting = flow, None, []
 
     def add(self, p: Packet) -> None:
+        """The next one, in the order in which they were seen."""
         if p.start:
+            self.end()  # of what had the same ports before
             self._next = (p.sequence + 1) % (1 << 32)
         if p.start or not p.data:
-            self._flow.empty += 1
+            self._flow.without_data(p.time_ns)
             return
         if self._next is None:  # the capture began later
             self._next = p.sequence
@@ -210,52 +256,53 @@ class _Stream:
             self._waiting.remove(p)
             old = min(-self._ahead(p), len(p.data))
             if old:
-                self._flow.repeated_bytes += old
-                self._flow.repeated += 1
+                self._flow.repeat(old, p.time_ns)
             if new := p.data[old:]:
-                self._flow.chunks.append(new)
-                self._flow.times_ns.append(p.time_ns)
+                self._flow.take(new, p.time_ns)
                 self._next = (p.sequence + len(p.data)) % (1 << 32)
 
 
 def flows(found: Iterator[Packet]) -> dict[tuple, Flow]:
     """By protocol, source and destination."""
     out: dict[tuple, Flow] = {}
-    streams: dict[tuple, _Stream] = {}
+    streams: dict[tuple, Stream] = {}
     for p in found:
         key = (p.protocol, p.source, p.destination)
         flow = out.setdefault(key, Flow(*key))
         if p.protocol == "tcp":
-            streams.setdefault(key, _Stream(flow)).add(p)
+            streams.setdefault(key, Stream(flow)).add(p)
         elif p.part:
             flow.parts += 1
         else:
-            flow.chunks.append(p.data)
-            flow.times_ns.append(p.time_ns)
+            flow.take(p.data, p.time_ns)
     for stream in streams.values():
         stream.end()
     return out
 
 
+_LOG_MAX = 1 << 16  # bytes
+
+
 def said(log: Path) -> dict:
     """What a capture said, at its begin and at its end; one that was killed had no end."""
     found = {}
-    try:
-        for line in log.read_text(errors="replace").splitlines():
+    with contextlib.suppress(OSError), open_file(log) as file:
+        for line in file.read(_LOG_MAX).splitlines():
             with contextlib.suppress(ValueError):
-                told = json.loads(line)
+                told = read_json(line)
                 found |= told if isinstance(told, dict) else {}
-    except OSError:
-        return {}
     return found
 
 
 def dropped(log: Path) -> int | None:
     """How many packets the capture missed, as it said at its end; None: it did not say."""
-    try:
-        return int(said(log)["dropped"])
-    except (KeyError, TypeError, ValueError):
-        return None
+    return count(said(log), "dropped")
+
+
+def count(told: dict, key: str) -> int | None:
+    """A number that is told and can be one."""
+    value = told.get(key)
+    return value if type(value) is int and 0 <= value < 1 << 62 else None
 
 
 # ---- updates

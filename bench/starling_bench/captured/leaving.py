@@ -1,9 +1,10 @@
-"""What left a host's interface, by when it did: bytes above TCP or UDP, those that TCP sent again,
-and packets that carried nothing. A segment that is sent again begins behind none that was sent.
+"""What left hosts' interfaces, by when it did: bytes above TCP, UDP or IP, those that TCP sent
+again, and packets of TCP that carried nothing.
 """
 
 import functools
-from collections.abc import Sequence
+import socket
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,8 +14,9 @@ from ..errors import BenchError
 from . import capture
 
 _LEAVING = np.dtype([("at_ns", "<i8"), ("carried", "<u4"), ("again", "<u4"), ("empty", "?")])
-_ROUND = 1 << 32  # TCP's numbers go round
-_CHUNK = 1 << 16  # packets
+_ICMP, _IGMP, _UDP = 1, 2, 17
+_AT_ONCE = 1 << 16  # packets as Python has them
+_STEP_NS = 1_000_000  # by which a clock may have been set while packets had its times
 
 
 class Left(NamedTuple):
@@ -27,28 +29,48 @@ class Left(NamedTuple):
     dropped: int | None  # packets that the captures missed, whenever; None: one did not end
 
 
+class _Events(capture.Flow):
+    """A flow of TCP as what left by when it did."""
+
+    def __init__(self, into: list[tuple[int, int, int, bool]]) -> None:
+        super().__init__("tcp", ("", 0), ("", 0))
+        self._into = into
+
+    def take(self, data: bytes, time_ns: int) -> None:
+        self._into.append((time_ns, len(data), 0, False))
+
+    def repeat(self, size: int, time_ns: int) -> None:
+        self._into.append((time_ns, 0, size, False))
+
+    def without_data(self, time_ns: int) -> None:
+        self._into.append((time_ns, 0, 0, True))
+
+
 def packets_of(directory: Path) -> list[Path]:
     """Files of packets that were captured at hosts: HOST.N.pcap."""
     return sorted(directory.glob("*.pcap"))
 
 
-def leaving(directory: Path, spans: Sequence[tuple[int, int]]) -> Left | None:
+def leaving(directory: Path, spans: Iterable[tuple[int, int]]) -> Left | None:
     """What left the hosts whose packets are in a directory, in spans of nanoseconds of
-    CLOCK_MONOTONIC; None: that is not known, as there is no span or a file is damaged."""
-    files = [(path, path.stat().st_size) for path in packets_of(directory)]
-    totals, missed = [0, 0, 0], [capture.dropped(_log(path)) for path, _ in files]
-    if not spans:
+    CLOCK_MONOTONIC; None: that is not known, as a file is damaged or a clock was set."""
+    stamps = tuple((file, _stamp(file), _stamp(_log(file))) for file in packets_of(directory))
+    return _left(stamps, tuple(spans))
+
+
+@functools.lru_cache(maxsize=4096)  # it is asked for each flow, and as often as a run is shown
+def _left(files: tuple[tuple, ...], spans: Sequence[tuple[int, int]]) -> Left | None:
+    hosts = _hosts(files)
+    if not spans or not hosts:
         return None
-    for path, size in files:
-        found = _leaving(path, size)
-        if found is None:
-            return None
+    totals = [0, 0, 0]
+    for found in hosts.values():
         for begin, end in spans:
             mine = found[np.searchsorted(found["at_ns"], begin) :]
             mine = mine[: np.searchsorted(mine["at_ns"], end, "right")]
             for n, name in enumerate(("carried", "again", "empty")):
                 totals[n] += int(mine[name].sum(dtype="i8"))
-    hosts = {path.name.rsplit(".", 2)[0] for path, _ in files}
+    missed = [capture.dropped(_log(path)) for path, *_ in files]
     return Left(len(hosts), *totals, None if None in missed else sum(missed))
 
 
@@ -56,37 +78,63 @@ def _log(path: Path) -> Path:
     return path.with_suffix(".capture.log")
 
 
-@functools.lru_cache(maxsize=32)  # it is asked for each test
-def _leaving(path: Path, size: int) -> np.ndarray | None:
-    """Packets that its host sent, in order; None: which these are is not known."""
-    told = capture.said(_log(path))
-    own, ahead_ns = told.get("addresses"), told.get("ahead_ns")
-    if not (isinstance(own, list) and isinstance(ahead_ns, int)):
-        return None
-    highest: dict[tuple, int] = {}  # of a flow of TCP the number behind all that was sent
-    parts, found = [], []
+def _stamp(path: Path) -> tuple[int, int]:
     try:
-        for p in capture.packets(path):
-            if p.source[0] in own:
-                found.append((p.time_ns - ahead_ns, *_carried(p, highest)))
-            if len(found) == _CHUNK:
+        about = path.stat()
+    except OSError:
+        return 0, 0
+    return about.st_size, about.st_mtime_ns
+
+
+@functools.lru_cache(maxsize=1)  # all tests of an execution are asked for, one after the other
+def _hosts(files: tuple[tuple, ...]) -> dict[str, np.ndarray] | None:
+    """What each host sent, in order; None: of one that is not known."""
+    found: dict[str, np.ndarray] = {}
+    number = lambda path: int(n) if (n := path.suffixes[-2][1:]).isdecimal() else 0  # noqa: E731
+    for path in sorted((path for path, *_ in files), key=number):
+        host = path.name.rsplit(".", 2)[0]
+        if (more := _sent(path)) is None:
+            return None
+        before = found.get(host, more[:0])
+        if len(before) and len(more) and more["at_ns"][0] < before["at_ns"][-1]:
+            return None  # the system was started anew between the two
+        found[host] = np.concatenate([before, more])
+    return found
+
+
+def _sent(path: Path) -> np.ndarray | None:
+    """What a host sent while one capture ran."""
+    told = capture.said(_log(path))
+    own, ahead = told.get("addresses"), capture.count(told, "ahead_ns")
+    if not isinstance(own, list) or ahead is None:
+        return None
+    if abs((capture.count(told, "ahead_ns_at_end") or ahead) - ahead) > _STEP_NS:
+        return None
+    parts, found = [], []
+    streams: dict[tuple, capture.Stream] = {}
+    frames = 0
+    try:
+        for time_ns, frame in capture.frames_of(path):
+            frames += 1
+            if len(found) >= _AT_ONCE:
                 parts.append(np.array(found, dtype=_LEAVING))
-                found = []
+                found.clear()
+            p = capture.ip(frame)
+            if p is None or p.protocol in (_ICMP, _IGMP) or socket.inet_ntoa(p.source) not in own:
+                continue
+            if one := capture.segment(time_ns, p):
+                stream = streams.setdefault((one.source, one.destination),
+                                            capture.Stream(_Events(found)))  # fmt: skip
+                stream.add(one)
+            else:
+                head = 8 if p.protocol == _UDP and p.offset == 0 else 0
+                found.append((time_ns, max(0, len(p.carried) - head), 0, False))
     except BenchError:
         return None
+    for stream in streams.values():
+        stream.end()
+    if frames != told.get("packets", frames):
+        return None
     every = np.concatenate([*parts, np.array(found, dtype=_LEAVING)])
+    every["at_ns"] -= ahead
     return every[np.argsort(every["at_ns"], kind="stable")]
-
-
-def _carried(p: capture.Packet, highest: dict[tuple, int]) -> tuple[int, int, bool]:
-    """Bytes that are new, bytes that are not, and whether there are none."""
-    if p.protocol != "tcp":
-        return len(p.data), 0, False
-    if p.start or not p.data:
-        return 0, 0, True
-    flow = (p.source, p.destination)
-    ahead = (p.sequence - highest.get(flow, p.sequence) + _ROUND // 2) % _ROUND - _ROUND // 2
-    fresh = max(0, min(len(p.data), ahead + len(p.data)))
-    if fresh:
-        highest[flow] = (p.sequence + len(p.data)) % _ROUND
-    return fresh, len(p.data) - fresh, False

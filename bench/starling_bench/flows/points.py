@@ -111,8 +111,8 @@ def points(summaries: list[dict], marks: Sequence[Mark] = ()) -> list[dict]:
         one["rate_mbit"] = sites.rate_mbit(flows[0].get("hosts") or "", profile)
         published = {f["sender"]: f["sent"] for f in flows}
         one["senders"], one["published"] = len(published), sum(published.values())
-        if any("left" in f for f in flows):
-            one["left"] = flows[0].get("left")  # of all flows of a test it is the same
+        if "left" in flows[0]:
+            one["left"] = flows[0]["left"]  # of the whole test
         at_once = bool(by_link) and all(map(_at_once, by_link))
         one["each_to"] = 1 if at_once else len(by_link) / one["senders"]
         one["of_theory"] = one["mbps"] / one["theory_mbps"]

@@ -293,22 +293,27 @@ def _moments() -> list:
 
 
 def spans(directory: Path, test: int) -> list[tuple[int, int]]:
-    """Of each sample of a test when its first update was sent and its last one came, in ns of the
-    publishers' clock; none of one of which nothing came."""
-    import polars
-
-    sent = polars.col("sent_ns").cast(polars.Int64)
-    came = sent + polars.col("latency_ns")
+    """Of each sample of a test of which something came when the first of that was sent and the last
+    arrived, in ns of the publishers' clock."""
     found: dict[str, tuple[int, int]] = {}
     for path in sorted(directory.glob(f"flow_test{test}_*.parquet")):
         with _reading(path):
-            asked = polars.scan_parquet(path).select(sent.min().alias("first"), came.max())
-            first, last = asked.collect(engine="streaming").row(0)
+            first, last = _span(path, path.stat().st_mtime_ns)
         if first is not None:
             sample = path.stem.split("_")[2]
             begin, end = found.get(sample, (first, last))
             found[sample] = min(begin, first), max(end, last)
     return list(found.values())
+
+
+@lru_cache(maxsize=256)  # a test is asked for with each of its flows
+def _span(path: Path, stamp: int) -> tuple[int | None, int | None]:
+    import polars
+
+    sent = polars.col("sent_ns").cast(polars.Int64)
+    came = sent + polars.col("latency_ns")
+    asked = polars.scan_parquet(path).select(sent.min().alias("first"), came.max().alias("last"))
+    return asked.collect(engine="streaming").row(0)
 
 
 def together(path: Path, publisher: int, gap_s: float) -> float | None:

@@ -66,10 +66,10 @@ def hosts(profile: str, count: int, given: Sequence[dict] = (), capture: bool = 
             "STL-SIT-001", f"there are no sites '{profile}'", "--sites",
             f"known: {', '.join(PROFILES)}", USAGE,
         )  # fmt: skip
+    if capture and (profile == LOCAL or any(one.get("kind") == "ssh" for one in given)):
+        what = f"sites '{profile}' are not all network namespaces, of whose links packets are kept"
+        raise BenchError("STL-SIT-004", what, "--capture", "take other --sites", USAGE)
     if profile == LOCAL:
-        if capture:
-            what = f"sites '{LOCAL}' are one host, which has no link to capture packets of"
-            raise BenchError("STL-SIT-004", what, "--capture", "take other --sites", USAGE)
         return ""
     made = [PROFILES[profile]] * count
     if profile == HOSTS:

@@ -2,9 +2,9 @@
 of a network of its own, 10.78.0.0/16, which is reached only through the tunnel.
 
 vxlan: the kernel's. gre: Ethernet over GRE, between two hosts by the kernel where it has that, else
-by bench-tunnel; which of them is told. wireguard: the kernel's, or the distribution's wireguard-go;
-it carries no multicast, but to the only other host, as ipsec doesn't: the kernel's ESP (AES-GCM),
-with keys of this run that nobody renews. wireguard-vxlan: vxlan within it, which carries all.
+by bench-tunnel; which of them is told. wireguard: the kernel's, or the distribution's wireguard-go.
+ipsec: the kernel's ESP (AES-GCM), with keys of this run that nobody renews. Neither of these two
+carries multicast, but to the only other host. wireguard-vxlan: vxlan within it, which carries all.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ for _of in (OVERHEAD, RESERVED):
     _of["wireguard-vxlan"] = _of["wireguard"] + _of["vxlan"]
 _WORDS = {"gre": "GRE", "vxlan": "VXLAN", "wireguard": "WireGuard", "ipsec": "IPsec",
           "wireguard-vxlan": "VXLAN in WireGuard"}  # fmt: skip
-_ROUTED = ("wireguard", "ipsec")  # these carry IP packets, not frames
+_IP_ONLY = ("wireguard", "ipsec")  # they carry no frames
 _MULTICAST = "224.0.0.0/4"
 _ENCRYPTED = "wg0"  # the outer one where there are two
 _READY_S = 10.0
@@ -88,12 +88,12 @@ async def build(
 ) -> tuple[list[str], str]:
     """Makes them between all; the addresses inside, and what a reader must know of them."""
     if why := lacking(kind, program):
-        raise BenchError("STL-TUN-001", f"no tunnels: {why}", kind, "install it", USAGE)
+        raise BenchError("STL-TUN-001", f"no tunnels: {why}", kind, "take others", USAGE)
     inside = [site.address.replace("10.77.", "10.78.") for site in sites]
     make = {"gre": _gre, "vxlan": _vxlan, "wireguard": _wireguard, "wireguard-vxlan": _both,
             "ipsec": _ipsec}[kind]  # fmt: skip
     said = await make(sites, inside, tool, launcher, program, logs)
-    ethernet = kind not in _ROUTED
+    ethernet = kind not in _IP_ONLY
     for n, (site, address) in enumerate(zip(sites, inside, strict=True)):
         ip = ("ip", "-n", site.space)
         await tool(*ip, "link", "set", DEVICE, "mtu", str(site.mtu - RESERVED[kind]))
