@@ -207,7 +207,15 @@ def test_of_two_with_one_number_the_first_goes_on(meet):
     """Though it has sent nothing yet."""
     at = meet[meet.index("--local-settings") + 1]
     of, settings = library(), f"exercise=x;adapter=tcp;connect={at};station=1;name="
-    first, second = (entered(of, settings + name, 8, 100, 1) for name in ("one", "other"))
+    first, turns = entered(of, settings + "one", 8, 100, 1), ctypes.c_uint64()
+
+    def has_had_it() -> bool:
+        """For longer than words take on a busy machine: a second, by its turns."""
+        of.starling_instrument_timing(first, ctypes.byref(turns), None, None)
+        return turns.value >= 500
+
+    wait_for(has_had_it)
+    second = entered(of, settings + "other", 8, 100, 1)
     wait_for(lambda: of.starling_instrument_state(second) == -1)
     said = of.starling_instrument_error(second).decode()
     assert said == "another instrument has the station's number 1, too"

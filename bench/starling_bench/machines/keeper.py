@@ -229,7 +229,8 @@ async def local(program: Path, quiet: list[str]) -> AsyncIterator[Keeper]:
         try:
             await asyncio.wait_for(process.wait(), _ANSWER_S)
         except TimeoutError:  # it is stopped; what it had stopped runs again with the next run
-            process.kill()
+            with contextlib.suppress(ProcessLookupError):  # or has ended meanwhile
+                process.kill()
             await process.wait()
 
 
