@@ -56,7 +56,7 @@ demo: setup-bench venv bmfed
 	    --rti-root $(abspath $(BUILD)/stage) --bmfed $(abspath $(BUILD)/bmfed/bmfed) \
 	    --out $(BUILD)/demo-$(shell date +%Y%m%d-%H%M%S)
 
-# 15 minutes from a fresh clone on two idle CPUs, building included. Where CI is set also what takes long: clippy, threads in every
+# 19 to 23 minutes from a fresh clone on two idle CPUs, building included. Where CI is set also what takes long: clippy, threads in every
 # order, the boundary to C under AddressSanitizer, headers as C++11 and 14, tests of the benchmark that wait for time-outs, count
 # instructions or repeat whole runs.
 test: setup-tests $(if $(CI),lint,style) unit $(if $(CI),models sanitize leaks) sim cpp-test bmfed bench-python
