@@ -398,6 +398,21 @@ def test_starlings_multicast_was_run_beside_datagrams_to_each():
     assert not any(p["not_as_named"] for p in found)
 
 
+def test_what_left_the_hosts_was_seen_for_every_carrier():
+    """To four subscribers reliable data goes four times, by multicast once, and best effort to each
+    four times; on a link that loses nothing nothing is missing in that."""
+    found = points(there("ec1/captured"), MARKS)
+    over = {topology: set(range(50, 60)) for topology in ("1-1", "1-N")}
+    every = ("sockets", "starling", "starling-multicast", "dds")
+    assert carried(found) == {carrier: over for carrier in every}
+    assert all(p["left"] and p["left"]["dropped"] == 0 for p in found)
+    for p in (p for p in found if p["profile"] == "lan" and p["payload"] == 9000):
+        once = p["carrier"] if p["transport"] == "best_effort" else ""
+        to_all = p["carrier"] == "dds" or once in ("sockets", "starling-multicast")
+        copies = 4 if p["topology"] == "1-N" and not to_all else 1
+        assert copies < p["left"]["carried"] / p["published"] / 9000 < 1.04 * copies
+
+
 def test_every_carrier_went_through_each_tunnel():
     found = points(there("ec1/tunnels"))
     kinds = {"gre", "vxlan", "wireguard", "wan-gre", "wan-wireguard"}
