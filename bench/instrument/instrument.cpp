@@ -169,8 +169,7 @@ void Instrument::said(TopicId topic, std::vector<std::string> const &values) {
 
 void Instrument::claim() {
     claimedNs_ = readNs(CLOCK_BOOTTIME);
-    if (toSay_.size() < kToSayMax)
-        toSay_.push_back({kNumber, mine_, mark_, std::to_string(claimedNs_ - sinceNs_)});
+    if (toSay_.size() < kToSayMax) toSay_.push_back({kNumber, mine_, mark_, ""});
 }
 
 // Who has had a number for longer goes on with it. How long that is needs no common clock, and is
@@ -194,7 +193,11 @@ void Instrument::heardClaim(std::vector<std::string> const &values) {
 void Instrument::speak() {
     std::vector<std::vector<std::string>> saying;
     saying.swap(toSay_);  // as others' words may come meanwhile
-    for (auto const &words : saying) say(words);
+    for (auto &words : saying) {
+        // For how long is told as it is now: a claim may have waited for this turn.
+        if (words[0] == kNumber) words[3] = std::to_string(readNs(CLOCK_BOOTTIME) - sinceNs_);
+        say(words);
+    }
 }
 
 void Instrument::connectionLost(std::string const &reason) {

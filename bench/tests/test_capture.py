@@ -190,6 +190,12 @@ def test_of_packets_that_are_damaged_nothing_is_told(tmp_path):
                     whole[:32] + b"\x37" + whole[33:]):  # fmt: skip
         path.write_bytes(damaged)
         assert leaving.leaving(tmp_path, [(0, 6)]) is None
+    # Nor where one has no name of a host's.
+    left(tmp_path, good, (0, 6))
+    for name in ("x.pcap", ".pcap"):
+        pcap(tmp_path / name, good)
+        assert leaving.leaving(tmp_path, [(0, 6)]) is None
+        (tmp_path / name).unlink()
     # Nor of those of which the later ones are of an earlier time, as after a restart of the system.
     left(tmp_path, good, (0, 6))
     pcap(tmp_path / "a.2.pcap", [packet(b"again")])

@@ -90,9 +90,8 @@ def _stamp(path: Path) -> tuple[int, int]:
 def _hosts(files: tuple[tuple, ...]) -> dict[str, np.ndarray] | None:
     """What each host sent, in order; None: of one that is not known."""
     found: dict[str, np.ndarray] = {}
-    number = lambda path: int(n) if (n := path.suffixes[-2][1:]).isdecimal() else 0  # noqa: E731
-    for path in sorted((path for path, *_ in files), key=number):
-        host = path.name.rsplit(".", 2)[0]
+    for path in sorted((path for path, *_ in files), key=lambda path: _host(path)[1]):
+        host, _ = _host(path)
         if (more := _sent(path)) is None:
             return None
         before = found.get(host, more[:0])
@@ -100,6 +99,12 @@ def _hosts(files: tuple[tuple, ...]) -> dict[str, np.ndarray] | None:
             return None  # the system was started anew between the two
         found[host] = np.concatenate([before, more])
     return found
+
+
+def _host(path: Path) -> tuple[str, int]:
+    """Its name and the number of the capture."""
+    name, _, number = path.stem.rpartition(".")
+    return name, int(number) if number.isdecimal() else 0
 
 
 def _sent(path: Path) -> np.ndarray | None:

@@ -66,7 +66,8 @@ def hosts(profile: str, count: int, given: Sequence[dict] = (), capture: bool = 
             "STL-SIT-001", f"there are no sites '{profile}'", "--sites",
             f"known: {', '.join(PROFILES)}", USAGE,
         )  # fmt: skip
-    if capture and (profile == LOCAL or any(one.get("kind") == "ssh" for one in given)):
+    ssh = profile == HOSTS and any(one.get("kind") == "ssh" for one in given)
+    if capture and (profile == LOCAL or ssh):
         what = f"sites '{profile}' are not all network namespaces, of whose links packets are kept"
         raise BenchError("STL-SIT-004", what, "--capture", "take other --sites", USAGE)
     if profile == LOCAL:

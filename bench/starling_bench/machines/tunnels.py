@@ -8,12 +8,13 @@ carries multicast, but to the only other host. wireguard-vxlan: vxlan within it,
 """
 
 import asyncio
+import contextlib
 import functools
 import os
 import secrets
 import shutil
 import subprocess
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -184,14 +185,9 @@ async def _wireguard(
                 space=SPACES / site.space,
             )  # fmt: skip
             await _until(lambda name=name: Path(f"/var/run/wireguard/{name}.sock").exists(), one)
-        secret = logs / f".{name}.key"
         wg = ["ip", "netns", "exec", site.space, "wg", "set", name]
-        try:
-            secret.touch(mode=0o600)
-            secret.write_text(private)
-            await tool(*wg, "listen-port", "51820", "private-key", str(secret))
-        finally:
-            secret.unlink(missing_ok=True)
+        with _secret(logs / f".{name}.key", private) as secret:
+            await tool(*wg, "listen-port", "51820", "private-key", secret)
         for other, address, (_, public) in zip(sites, inside, keys, strict=True):
             if other != site:
                 allowed = f"{address}/32" + (f",{_MULTICAST}" if len(sites) == 2 else "")
@@ -239,14 +235,20 @@ async def _ipsec(
             lines.append(_state(*outer, spi, key))
             for to in [f"{there[1]}/32", *([_MULTICAST] if len(sites) == 2 else [])]:
                 lines.append(_policy(f"{here[1]}/32", to, "out" if end == here else "in", *outer))
-        # Keys are on no command line.
-        batch = logs / f".ipsec{number}"
-        try:
-            batch.touch(mode=0o600)
-            batch.write_text("".join(f"{line}\n" for line in lines))
-            await tool("ip", "-n", end[0].space, "-batch", str(batch))
-        finally:
-            batch.unlink(missing_ok=True)
+        text = "".join(f"{line}\n" for line in lines)
+        with _secret(logs / f".ipsec{number}", text) as batch:
+            await tool("ip", "-n", end[0].space, "-batch", batch)
+
+
+@contextlib.contextmanager
+def _secret(file: Path, text: str) -> Iterator[str]:
+    """A file with it, as long as it is needed: keys are on no command line."""
+    try:
+        file.touch(mode=0o600)
+        file.write_text(text)
+        yield str(file)
+    finally:
+        file.unlink(missing_ok=True)
 
 
 async def _keys() -> tuple[str, str]:
