@@ -1,5 +1,5 @@
-"""What left hosts' interfaces, by when it did: bytes above TCP, UDP or IP, those that TCP sent
-again, and packets of TCP that carried nothing.
+"""What left hosts' interfaces, by when it did: bytes of whole frames, those above TCP, UDP or IP,
+those that TCP sent again, and packets of TCP that carried nothing.
 """
 
 import functools
@@ -13,9 +13,11 @@ import numpy as np
 from ..errors import BenchError
 from . import capture
 
-_LEAVING = np.dtype([("at_ns", "<i8"), ("carried", "<u4"), ("again", "<u4"), ("empty", "?")])
+_COUNTS = ("link", "carried", "again", "empty")
+_LEAVING = np.dtype([("at_ns", "<i8"), *((name, "<u4") for name in _COUNTS)])
 _ICMP, _IGMP, _UDP = 1, 2, 17
 _AT_ONCE = 1 << 16  # packets as Python has them
+_PACKETS, _LOG = ".pcap", ".capture.log"
 _STEP_NS = 1_000_000  # by which a clock may have been set while packets had its times
 
 
@@ -23,7 +25,8 @@ class Left(NamedTuple):
     """What left hosts in all spans of time together."""
 
     hosts: int  # whose packets were captured
-    carried: int  # bytes
+    link: int  # bytes of frames of IPv4, from their Ethernet head on
+    carried: int  # bytes that are new
     again: int  # bytes that TCP sent again
     empty: int  # packets of TCP without data: acknowledgements, and what opens and closes
     dropped: int | None  # packets that the captures missed, whenever; None: one did not end
@@ -32,23 +35,25 @@ class Left(NamedTuple):
 class _Events(capture.Flow):
     """A flow of TCP as what left by when it did."""
 
-    def __init__(self, into: list[tuple[int, int, int, bool]]) -> None:
+    def __init__(self, into: list[tuple[int, ...]]) -> None:
         super().__init__("tcp", ("", 0), ("", 0))
         self._into = into
 
     def take(self, data: bytes, time_ns: int) -> None:
-        self._into.append((time_ns, len(data), 0, False))
+        self._into.append((time_ns, 0, len(data), 0, 0))
 
     def repeat(self, size: int, time_ns: int) -> None:
-        self._into.append((time_ns, 0, size, False))
+        self._into.append((time_ns, 0, 0, size, 0))
 
     def without_data(self, time_ns: int) -> None:
-        self._into.append((time_ns, 0, 0, True))
+        self._into.append((time_ns, 0, 0, 0, 1))
 
 
 def packets_of(directory: Path) -> list[Path]:
-    """Files of packets that were captured at hosts: HOST.N.pcap."""
-    return sorted(directory.glob("*.pcap"))
+    """Files of packets that were captured at hosts, HOST.N.pcap, also those that only their logs
+    tell of."""
+    logs = (log.name.removesuffix(_LOG) + _PACKETS for log in directory.glob(f"*{_LOG}"))
+    return sorted({*directory.glob(f"*{_PACKETS}"), *map(directory.joinpath, logs)})
 
 
 def leaving(directory: Path, spans: Iterable[tuple[int, int]]) -> Left | None:
@@ -63,19 +68,19 @@ def _left(files: tuple[tuple, ...], spans: Sequence[tuple[int, int]]) -> Left | 
     hosts = _hosts(files)
     if not spans or not hosts:
         return None
-    totals = [0, 0, 0]
+    totals = [0] * len(_COUNTS)
     for found in hosts.values():
         for begin, end in spans:
             mine = found[np.searchsorted(found["at_ns"], begin) :]
             mine = mine[: np.searchsorted(mine["at_ns"], end, "right")]
-            for n, name in enumerate(("carried", "again", "empty")):
+            for n, name in enumerate(_COUNTS):
                 totals[n] += int(mine[name].sum(dtype="i8"))
     missed = [capture.dropped(_log(path)) for path, *_ in files]
     return Left(len(hosts), *totals, None if None in missed else sum(missed))
 
 
 def _log(path: Path) -> Path:
-    return path.with_suffix(".capture.log")
+    return path.with_suffix(_LOG)
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -125,15 +130,15 @@ def _sent(path: Path) -> np.ndarray | None:
                 parts.append(np.array(found, dtype=_LEAVING))
                 found.clear()
             p = capture.ip(frame)
-            if p is None or p.protocol in (_ICMP, _IGMP) or socket.inet_ntoa(p.source) not in own:
+            if p is None or socket.inet_ntoa(p.source) not in own:
                 continue
-            if one := capture.segment(time_ns, p):
-                stream = streams.setdefault((one.source, one.destination),
-                                            capture.Stream(_Events(found)))  # fmt: skip
-                stream.add(one)
-            else:
-                head = 8 if p.protocol == _UDP and p.offset == 0 else 0
-                found.append((time_ns, max(0, len(p.carried) - head), 0, False))
+            one = capture.segment(time_ns, p)
+            data = 0 if one or p.protocol in (_ICMP, _IGMP) else len(p.carried)
+            head = 8 if p.protocol == _UDP and p.offset == 0 else 0
+            found.append((time_ns, len(frame), max(0, data - head), 0, 0))
+            if one:
+                ends = one.source, one.destination
+                streams.setdefault(ends, capture.Stream(_Events(found))).add(one)
     except BenchError:
         return None
     for stream in streams.values():

@@ -166,19 +166,17 @@ def summarize(of: list[dict]) -> dict:
     return out
 
 
-_ACKNOWLEDGED_NS = 100_000_000  # that a receiver's TCP may wait, and its link then
-
-
 def left(store: Store, summary: dict) -> dict:
     """`left`: what left the hosts whose packets were captured while updates of a test were under
     way; None: that is not known. Nothing where none were captured."""
     directory = store.directory / summary["sequence"] / summary["execution"]
     if not leaving.packets_of(directory):
         return {}
+    # No longer: what comes then is of the next test, whose updates may be longer.
     spans = updates.spans(directory, summary["test"])
     if summary["clock"] != "same" or len(spans) < summary["samples"]:
         return {"left": None}
-    found = leaving.leaving(directory, [(begin, end + _ACKNOWLEDGED_NS) for begin, end in spans])
+    found = leaving.leaving(directory, spans)
     return {"left": found and found._asdict()}
 
 

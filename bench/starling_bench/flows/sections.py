@@ -99,33 +99,47 @@ def ways(found: list[dict]) -> list[str]:
 
 def left(found: list[dict]) -> list[str]:
     """What left the hosts whose packets were captured, beside what was published there."""
-    of = [p for p in found if "left" in p]
+    of = sorted((p for p in found if "left" in p),
+                key=lambda p: (p["topology"], p["profile"], p["configuration"]))  # fmt: skip
     if not of:
         return []
-    known = [p for p in of if p["left"] and p["published"]]
-    lines = [
-        (p["topology"], p["carrier"], p["profile"], str(p["configuration"]),
-         p["transport"].replace("_", " "), str(p["left"]["hosts"]), f"{p['published']:,}",
-         str(p["payload"]), f"{p['left']['carried'] / p['published']:,.1f}",
-         f"{p['left']['carried'] / p['published'] / p['payload']:.3f}",
-         *("-" if (n := p["left"][key]) is None else f"{n:,}"
-           for key in ("again", "empty", "dropped")))
-        for p in sorted(known, key=lambda p: (p["topology"], p["profile"], p["configuration"]))
-    ]  # fmt: skip
-    head = ("topology", "carrier", "sites", "configuration", "delivery", "hosts", "published",
-            "payload", "bytes each", "of its payload", "sent again", "without data",
-            "not captured")  # fmt: skip
-    lacking = f" Of {n} configurations that is not known." if (n := len(of) - len(known)) else ""
+    lines, lacking = [], []
+    for p in of:
+        where = (p["topology"], p["carrier"], p["profile"], str(p["configuration"]))
+        if not (p["left"] and p["published"]):
+            lacking.append(" ".join(where))
+            continue
+        counts = dict(p["left"])
+        if PROFILES.get(p["profile"], {}).get("tunnel"):
+            counts |= {"again": None, "empty": None}  # these are within it
+        link, carried = (counts[key] / p["published"] for key in ("link", "carried"))
+        lines.append(
+            (*where, f"{p['entities']} x {p['rate']:g} x {p['payload']}",
+             p["transport"].replace("_", " "), str(counts["hosts"]), f"{p['published']:,}",
+             f"{link:,.1f}", f"{link / p['payload']:.3f}", f"{carried:,.1f}",
+             *("-" if (n := counts[key]) is None else f"{n:,}"
+               for key in ("again", "empty", "dropped")))
+        )  # fmt: skip
+    head = ("topology", "carrier", "sites", "configuration", "entities x Hz x bytes", "delivery",
+            "hosts captured", "published", "bytes on links, each", "of the payload",
+            "above TCP or UDP, each", "bytes sent again", "without data", "missed")  # fmt: skip
+    more = f" and {len(lacking) - _NAMED_MAX} more" if len(lacking) > _NAMED_MAX else ""
+    unknown = (
+        " It is not known, as files of packets are damaged or gone, or of a sample nothing came, "
+        f"of {'; '.join(lacking[:_NAMED_MAX])}{more}." if lacking else ""
+    )  # fmt: skip
     return [
         "<h2>What left the hosts</h2>",
-        "<p>Bytes above TCP or UDP in packets that left the interfaces of hosts, from the first "
-        "update of a configuration that came to 100 ms after its last, over the updates that were "
-        "published: to several subscribers a way without multicast sends several, and what an "
-        "RTI's server relays leaves its host, too. Through a tunnel these are its own packets, of "
-        "which nothing was sent again; of GRE and IPsec all above IP. What a link loses had left "
-        "where bench-link loses it, and had not where the kernel (netem) does. Sent again: bytes "
-        "of TCP; without data: packets of TCP, acknowledgements above all; not captured: packets, "
-        f"whenever.{lacking}</p>",
+        "<p>Over the updates that were published: bytes of the frames (without preamble and check "
+        "sequence) that left the interfaces of all hosts whose packets were captured, between the "
+        "sending of the first update that came and the arrival of the last. To four subscribers a "
+        "way without multicast sends four; what an RTI's server relays leaves its host, too, and "
+        "so does what middleware says of itself meanwhile. Above TCP or UDP: what is new of these "
+        "without heads and acknowledgements; through a tunnel it is the tunnel's, so that only "
+        "bytes on links compare kinds of sites. What bench-link loses had left, what the kernel's "
+        "netem loses had not. Bytes sent again (of TCP) and packets without data "
+        "(acknowledgements above all) are sums; missed are packets that the capture did not see in "
+        f"the whole of an execution.{escape(unknown)}</p>",
         text_table(head, lines),
     ]
 

@@ -102,7 +102,7 @@ RealTime = Annotated[str, typer.Option(help="on, off, or both: SCHED_FIFO and ml
 Bundling = Annotated[str, typer.Option(help="on, off, or both: of RTIs that bundle.")]
 Lag = Annotated[float, _number(min=0, help="Subscribers look only so often, in s.")]
 Conflate = Annotated[str, typer.Option(help="on, off, or both: what is not read is overwritten.")]
-Capture = Annotated[bool, typer.Option("--capture", help="Packets of all hosts: namespaces.")]
+Capture = Annotated[bool, typer.Option("--capture", help="Keeps and counts hosts' packets (root).")]
 BundleMs = Annotated[float, _number(min=0, max=1000, help="That a bundle waits for more.")]
 
 
