@@ -117,15 +117,21 @@ def test_a_datagram_that_lacks_a_fragment_is_counted(tmp_path):
 
 
 SECOND = 1_000_000_000  # `pcap` has its packets there, a nanosecond apart
-BEGIN = f'{{"addresses": ["{A[0]}"], "ahead_ns": {SECOND}}}\nready\n'
+BEGIN = f'{{"addresses": ["{A[0]}"], "ahead_ns": {SECOND}, "began_ns": 0}}\nready\n'
 
 
-def left(directory: Path, packets: list[bytes], *spans: tuple[int, int], said: str | None = None):
+def ends(packets: int, at: int = 20) -> str:
+    """What a capture says at its end."""
+    told = {"packets": packets, "dropped": 2, "ahead_ns_at_end": SECOND + 9, "ended_ns": at}
+    return json.dumps(told)
+
+
+def left(directory: Path, packets: list[bytes], *spans: tuple[int, int], said: str | None = None,
+         hosts: tuple[str, ...] = ("a",)):  # fmt: skip
     """Of a host whose address is A's and whose realtime clock is ahead of its own by a second."""
     pcap(directory / "a.1.pcap", packets)
-    ends = f'{BEGIN}{{"packets": {len(packets)}, "dropped": 2, "ahead_ns_at_end": {SECOND + 9}}}'
-    (directory / "a.1.capture.log").write_text(ends if said is None else said)
-    return leaving.leaving(directory, spans)
+    (directory / "a.1.capture.log").write_text(BEGIN + ends(len(packets)) if said is None else said)
+    return leaving.leaving(directory, hosts, spans)
 
 
 def test_what_left_a_host_is_told_by_when_it_did(tmp_path):
@@ -145,10 +151,28 @@ def test_what_left_a_host_is_told_by_when_it_did(tmp_path):
     assert left(tmp_path, packets, (7, 9)) == (1, 0, 0, 0, 0, 2)
     assert left(tmp_path, packets) is None
     pcap(tmp_path / "b.c.1.pcap", [packet(b"bye", B, A)])
-    said = BEGIN.replace(A[0], B[0]) + '{"packets": 1, "dropped": 2}'
-    (tmp_path / "b.c.1.capture.log").write_text(said)
+    (tmp_path / "b.c.1.capture.log").write_text(BEGIN.replace(A[0], B[0]) + ends(1))
     more = len(packet(b"bye"))
-    assert left(tmp_path, packets, (0, 6)) == (2, sum(own) + more, 16 + 3, 7, 2, 4)
+    both = left(tmp_path, packets, (0, 6), hosts=("a", "b.c"))
+    assert both == (2, sum(own) + more, 16 + 3, 7, 2, 4)
+    # What is nobody's of these is not counted, and of who is not there nothing is known.
+    assert left(tmp_path, packets, (0, 6)).hosts == 1
+    assert left(tmp_path, packets, (0, 6), hosts=("a", "b")) is None
+
+
+def test_of_several_captures_of_a_host_the_one_that_ran_then_is_taken(tmp_path):
+    """As of a run that was resumed; of the one that was killed what it did not write is lost."""
+    packets = [packet(b"hello")] * 3
+    pcap(tmp_path / "a.2.pcap", [packet(b"again")] * 30)
+    later = BEGIN.replace('"began_ns": 0', '"began_ns": 10')
+    (tmp_path / "a.2.capture.log").write_text(later + ends(30, 40))
+    for end in ("", ends(3, 9)):
+        assert left(tmp_path, packets, (10, 12), said=BEGIN + end) == (1, 3 * 47, 15, 0, 0, 2)
+    assert left(tmp_path, packets, (0, 2), said=BEGIN)[2:] == (15, 0, 0, None)
+    assert left(tmp_path, packets, (0, 3), said=BEGIN) is None
+    assert left(tmp_path, packets, (0, 3), said=BEGIN + ends(3, 9)).carried == 15
+    # Both ran then only where the system was started anew between them.
+    assert left(tmp_path, packets, (10, 12), said=BEGIN + ends(3)) is None
 
 
 def test_what_left_in_another_order_was_not_sent_again(tmp_path):
@@ -173,16 +197,16 @@ def test_what_left_in_fragments_or_a_tunnel_is_counted(tmp_path):
 @pytest.mark.parametrize(
     "said", ["", "[]\n7", 'ready\n{"dropped": 0, "addresses": 1}', "[" * 50_000,
              BEGIN.replace(str(SECOND), "1" * 30), BEGIN.replace(str(SECOND), "true"),
-             BEGIN + '{"packets": 2, "dropped": 0}',
-             BEGIN + '{"packets": 1, "dropped": 0, "ahead_ns_at_end": 9000000000}'],
+             BEGIN + ends(2), BEGIN.replace(f'"{A[0]}"', ""), BEGIN + '{"packets": 1}',
+             BEGIN + ends(1).replace(str(SECOND + 9), "9000000000")],
 )  # fmt: skip
 def test_of_a_capture_that_says_no_such_thing_nothing_is_told(tmp_path, said):
-    assert left(tmp_path, [packet(b"hello")], (0, 6), said=said) is None
+    assert left(tmp_path, [packet(b"hello")], (0, 0), said=said) is None
 
 
-@pytest.mark.parametrize("more", ["", '{"packets": 1, "dropped": -3}', '{"dropped": 1e999}'])
+@pytest.mark.parametrize("more", ["", '{"dropped": -3}', '{"dropped": 1e999}'])
 def test_of_a_capture_that_was_killed_all_is_told_but_what_it_missed(tmp_path, more):
-    assert left(tmp_path, [packet(b"hello")], (0, 6), said=BEGIN + more)[2:] == (5, 0, 0, None)
+    assert left(tmp_path, [packet(b"hello")], (0, 0), said=BEGIN + more)[2:] == (5, 0, 0, None)
 
 
 def test_of_packets_that_are_damaged_nothing_is_told(tmp_path):
@@ -192,23 +216,13 @@ def test_of_packets_that_are_damaged_nothing_is_told(tmp_path):
     for damaged in (b"nothing", b"", whole[:-1], whole[:32] + b"\xff" * 4 + whole[36:],
                     whole[:32] + b"\x37" + whole[33:]):  # fmt: skip
         path.write_bytes(damaged)
-        assert leaving.leaving(tmp_path, [(0, 6)]) is None
-    # Nor where one has no name of a host's.
-    left(tmp_path, good, (0, 6))
-    for name in ("x.pcap", ".pcap"):
+        assert leaving.leaving(tmp_path, ["a"], [(0, 6)]) is None
+    path.unlink()
+    assert leaving.leaving(tmp_path, ["a"], [(0, 6)]) is None
+    # Files of other names are nobody's.
+    for name in ("x.pcap", ".pcap", "a.x.pcap", "c.1.pcap"):
         pcap(tmp_path / name, good)
-        assert leaving.leaving(tmp_path, [(0, 6)]) is None
-        (tmp_path / name).unlink()
-    # Nor where a file is gone of which its log tells.
-    (tmp_path / "b.1.capture.log").write_text(BEGIN)
-    assert leaving.leaving(tmp_path, [(0, 6)]) is None
-    (tmp_path / "b.1.capture.log").unlink()
-    assert leaving.leaving(tmp_path, [(0, 6)]).carried == 8
-    # Nor of those of which the later ones are of an earlier time, as after a restart of the system.
-    left(tmp_path, good, (0, 6))
-    pcap(tmp_path / "a.2.pcap", [packet(b"again")])
-    (tmp_path / "a.2.capture.log").write_text(BEGIN)
-    assert leaving.leaving(tmp_path, [(0, 6)]) is None
+        assert left(tmp_path, good, (0, 6)).carried == 8
 
 
 def test_a_file_that_was_cut_off_has_its_whole_packets(tmp_path):

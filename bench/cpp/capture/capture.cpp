@@ -1,9 +1,9 @@
 // bench-capture: writes down every packet that passes an interface of the network namespace in
 // which it runs (AF_PACKET), as a pcap file with nanoseconds, until SIGTERM or SIGINT. Prints, as
-// JSON, the interface's own addresses and by how much the clock of the packets' times
-// (CLOCK_REALTIME) is ahead of CLOCK_MONOTONIC; "ready" when nothing is missed from then on; and at
-// the end how many packets there were, how many the kernel dropped because this program did not
-// keep up, and by how much the clock is ahead now.
+// JSON, the interface's own addresses, since when nothing is missed (CLOCK_MONOTONIC) and by how
+// much the clock of the packets' times (CLOCK_REALTIME) is ahead of that; "ready"; and at the end
+// how many packets there were, how many the kernel dropped because this program did not keep up,
+// and both clocks again.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <linux/if_ether.h>
@@ -157,13 +157,20 @@ std::int64_t ns(clockid_t clock) {
     return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
+// Without what is said here nobody can tell what the packets are.
+void say(nlohmann::json const& what) {
+    std::cout << what << std::endl;
+    if (!std::cout) fail("can't say what is captured");
+}
+
 void capture(std::string const& interface, std::string const& path) {
-    auto const ahead = [] { return ns(CLOCK_REALTIME) - ns(CLOCK_MONOTONIC); };
-    std::cout << nlohmann::json{{"addresses", addresses(interface)}, {"ahead_ns", ahead()}}
-              << std::endl;
     PcapFile file(path);
     file.flush();
     Interface from(interface);
+    auto const ahead = [] { return ns(CLOCK_REALTIME) - ns(CLOCK_MONOTONIC); };
+    say({{"addresses", addresses(interface)},
+         {"ahead_ns", ahead()},
+         {"began_ns", ns(CLOCK_MONOTONIC)}});
     std::cout << "ready" << std::endl;
     std::vector<unsigned char> packet(PcapFile::kSnap);
     std::uint64_t packets = 0;
@@ -179,10 +186,10 @@ void capture(std::string const& interface, std::string const& path) {
         if (!from.waits(100)) file.flush();
     }
     file.flush();
-    std::cout << nlohmann::json{{"packets", packets},
-                                {"dropped", from.dropped()},
-                                {"ahead_ns_at_end", ahead()}}
-              << std::endl;
+    say({{"packets", packets},
+         {"dropped", from.dropped()},
+         {"ahead_ns_at_end", ahead()},
+         {"ended_ns", ns(CLOCK_MONOTONIC)}});
 }
 
 }  // namespace

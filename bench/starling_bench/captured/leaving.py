@@ -3,8 +3,9 @@ those that TCP sent again, and packets of TCP that carried nothing.
 """
 
 import functools
+import itertools
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ _COUNTS = ("link", "carried", "again", "empty")
 _LEAVING = np.dtype([("at_ns", "<i8"), *((name, "<u4") for name in _COUNTS)])
 _ICMP, _IGMP, _UDP = 1, 2, 17
 _AT_ONCE = 1 << 16  # packets as Python has them
-_PACKETS, _LOG = ".pcap", ".capture.log"
+_LOG = ".capture.log"
 _STEP_NS = 1_000_000  # by which a clock may have been set while packets had its times
 
 
@@ -49,38 +50,47 @@ class _Events(capture.Flow):
         self._into.append((time_ns, 0, 0, 0, 1))
 
 
-def packets_of(directory: Path) -> list[Path]:
-    """Files of packets that were captured at hosts, HOST.N.pcap, also those that only their logs
-    tell of."""
-    logs = (log.name.removesuffix(_LOG) + _PACKETS for log in directory.glob(f"*{_LOG}"))
-    return sorted({*directory.glob(f"*{_PACKETS}"), *map(directory.joinpath, logs)})
+class _Captured(NamedTuple):
+    """What a host sent while one capture ran, in order, and from when until when that is whole."""
+
+    sent: np.ndarray
+    begin_ns: int
+    end_ns: int
+    dropped: int | None
 
 
-def leaving(directory: Path, spans: Iterable[tuple[int, int]]) -> Left | None:
-    """What left the hosts whose packets are in a directory, in spans of nanoseconds of
-    CLOCK_MONOTONIC; None: that is not known, as a file is damaged or a clock was set."""
-    stamps = tuple((file, _stamp(file), _stamp(_log(file))) for file in packets_of(directory))
-    return _left(stamps, tuple(spans))
+def leaving(directory: Path, hosts: Sequence[str], spans: Sequence[tuple[int, int]]) -> Left | None:
+    """What left these hosts, whose packets are in a directory (HOST.N.pcap, N the number of the
+    capture), in spans of nanoseconds of CLOCK_MONOTONIC; None: that is not known, as a file is
+    damaged or gone, a clock was set, or a capture was killed before the end of a span."""
+    stamps = tuple(
+        (host, path, _stamp(path), _stamp(path.with_suffix(_LOG)))
+        for path in sorted(directory.glob("*.pcap"))
+        for host, _, number in [path.stem.rpartition(".")]
+        if host in hosts and number.isdecimal()
+    )
+    return _left(stamps, tuple(hosts), tuple(spans))
 
 
 @functools.lru_cache(maxsize=4096)  # it is asked for each flow, and as often as a run is shown
-def _left(files: tuple[tuple, ...], spans: Sequence[tuple[int, int]]) -> Left | None:
-    hosts = _hosts(files)
-    if not spans or not hosts:
+def _left(files: tuple, hosts: tuple[str, ...], spans: tuple) -> Left | None:
+    every = _captures(files)
+    totals, missed = [0] * len(_COUNTS), {}
+    for host, (begin, end) in itertools.product(hosts, spans):
+        of = [(n, c) for n, (whose, c) in enumerate(every) if whose == host and c]
+        whole = [(n, c) for n, c in of if c.begin_ns <= begin and end <= c.end_ns]
+        if len(whole) != 1:  # two only if the system was started anew between them
+            return None
+        ((number, of_it),) = whole
+        missed[number] = of_it.dropped
+        first = np.searchsorted(of_it.sent["at_ns"], begin)
+        mine = of_it.sent[first : np.searchsorted(of_it.sent["at_ns"], end, "right")]
+        for n, name in enumerate(_COUNTS):
+            totals[n] += int(mine[name].sum(dtype="i8"))
+    if not missed:
         return None
-    totals = [0] * len(_COUNTS)
-    for found in hosts.values():
-        for begin, end in spans:
-            mine = found[np.searchsorted(found["at_ns"], begin) :]
-            mine = mine[: np.searchsorted(mine["at_ns"], end, "right")]
-            for n, name in enumerate(_COUNTS):
-                totals[n] += int(mine[name].sum(dtype="i8"))
-    missed = [capture.dropped(_log(path)) for path, *_ in files]
-    return Left(len(hosts), *totals, None if None in missed else sum(missed))
-
-
-def _log(path: Path) -> Path:
-    return path.with_suffix(_LOG)
+    dropped = None if None in missed.values() else sum(missed.values())
+    return Left(len(hosts), *totals, dropped)
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -92,40 +102,26 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 @functools.lru_cache(maxsize=1)  # all tests of an execution are asked for, one after the other
-def _hosts(files: tuple[tuple, ...]) -> dict[str, np.ndarray] | None:
-    """What each host sent, in order; None: of one that is not known."""
-    found: dict[str, np.ndarray] = {}
-    for path in sorted((path for path, *_ in files), key=lambda path: _host(path)[1]):
-        host, _ = _host(path)
-        if (more := _sent(path)) is None:
-            return None
-        before = found.get(host, more[:0])
-        if len(before) and len(more) and more["at_ns"][0] < before["at_ns"][-1]:
-            return None  # the system was started anew between the two
-        found[host] = np.concatenate([before, more])
-    return found
+def _captures(files: tuple) -> list[tuple[str, _Captured | None]]:
+    return [(host, _sent(path)) for host, path, *_ in files]
 
 
-def _host(path: Path) -> tuple[str, int]:
-    """Its name and the number of the capture."""
-    name, _, number = path.stem.rpartition(".")
-    return name, int(number) if number.isdecimal() else 0
-
-
-def _sent(path: Path) -> np.ndarray | None:
-    """What a host sent while one capture ran."""
-    told = capture.said(_log(path))
-    own, ahead = told.get("addresses"), capture.count(told, "ahead_ns")
-    if not isinstance(own, list) or ahead is None:
+def _sent(path: Path) -> _Captured | None:
+    """None: it is damaged, or does not say whose packets these are and by which clock."""
+    told = capture.said(path.with_suffix(_LOG))
+    own = told.get("addresses")
+    ahead, begin = (capture.count(told, name) for name in ("ahead_ns", "began_ns"))
+    if not (isinstance(own, list) and own) or ahead is None or begin is None:
         return None
     if abs((capture.count(told, "ahead_ns_at_end") or ahead) - ahead) > _STEP_NS:
         return None
-    parts, found = [], []
+    parts, found, last = [], [], 0
     streams: dict[tuple, capture.Stream] = {}
     frames = 0
     try:
         for time_ns, frame in capture.frames_of(path):
             frames += 1
+            last = time_ns
             if len(found) >= _AT_ONCE:
                 parts.append(np.array(found, dtype=_LEAVING))
                 found.clear()
@@ -143,8 +139,12 @@ def _sent(path: Path) -> np.ndarray | None:
         return None
     for stream in streams.values():
         stream.end()
-    if frames != told.get("packets", frames):
+    # One that was killed lost what it had not written yet.
+    ended = "packets" in told
+    end = capture.count(told, "ended_ns") if ended else last - ahead
+    if end is None or (ended and frames != told["packets"]):
         return None
     every = np.concatenate([*parts, np.array(found, dtype=_LEAVING)])
     every["at_ns"] -= ahead
-    return every[np.argsort(every["at_ns"], kind="stable")]
+    every = every[np.argsort(every["at_ns"], kind="stable")]
+    return _Captured(every, begin, end, capture.dropped(path.with_suffix(_LOG)))

@@ -318,6 +318,7 @@ class Conductor:
             sequence.name, execution.name, adapter=adapter.name, pairs=len(sequence.pair),
             cpus=self._placement(sequence), bundling=sequence.bundling,
             hosts=network.describe([f.host for f in sequence.federate], self.hosts),
+            captured=[h.name for h in self._used(sequence, "namespace") if h.capture],
             tests={str(n): t.model_dump() for n, t in tests.items()},
             round_of=execution.round_of, sequence_of=sequence.sequence_of,
         )  # fmt: skip

@@ -169,14 +169,15 @@ def summarize(of: list[dict]) -> dict:
 def left(store: Store, summary: dict) -> dict:
     """`left`: what left the hosts whose packets were captured while updates of a test were under
     way; None: that is not known. Nothing where none were captured."""
-    directory = store.directory / summary["sequence"] / summary["execution"]
-    if not leaving.packets_of(directory):
+    record = store.record(summary["sequence"], summary["execution"]) or {}
+    if not (hosts := record.get("captured")):
         return {}
+    directory = store.directory / summary["sequence"] / summary["execution"]
     # No longer: what comes then is of the next test, whose updates may be longer.
     spans = updates.spans(directory, summary["test"])
     if summary["clock"] != "same" or len(spans) < summary["samples"]:
         return {"left": None}
-    found = leaving.leaving(directory, spans)
+    found = leaving.leaving(directory, hosts, spans)
     return {"left": found and found._asdict()}
 
 

@@ -243,7 +243,7 @@ def counted(path: Path, publisher: int) -> int:
         if exactly is not None:
             return exactly.get(publisher, {}).get("came", 0)
         mine = (polars.col("publisher") == publisher) & polars.col("first")
-        asked = polars.scan_parquet(path).filter(mine).select(polars.len())
+        asked = polars.scan_parquet(path, glob=False).filter(mine).select(polars.len())
         return asked.collect(engine="streaming").item()
 
 
@@ -253,7 +253,7 @@ def _exactly(path: Path, stamp: int) -> dict[int, dict[str, float]] | None:
     is too large."""
     import polars
 
-    scan = polars.scan_parquet(path)
+    scan = polars.scan_parquet(path, glob=False)
     if scan.select(polars.len()).collect(engine="streaming").item() > EXACT_MAX:
         return None
     at = polars.col("latency_ns")
@@ -278,7 +278,7 @@ def moments(path: Path, publisher: int) -> dict[str, float | None]:
         if exactly is not None:
             return {name: exactly.get(publisher, none)[name] for name in _MOMENTS}
         mine = (polars.col("publisher") == publisher) & polars.col("first")
-        scan = polars.scan_parquet(path).filter(mine).select(*_moments())
+        scan = polars.scan_parquet(path, glob=False).filter(mine).select(*_moments())
         return scan.collect(engine="streaming").row(0, named=True)
 
 
@@ -312,7 +312,9 @@ def _span(path: Path, stamp: int) -> tuple[int | None, int | None]:
 
     sent = polars.col("sent_ns").cast(polars.Int64)
     came = sent + polars.col("latency_ns")
-    asked = polars.scan_parquet(path).select(sent.min().alias("first"), came.max().alias("last"))
+    asked = polars.scan_parquet(path, glob=False).select(
+        sent.min().alias("first"), came.max().alias("last")
+    )
     return asked.collect(engine="streaming").row(0)
 
 
@@ -323,7 +325,7 @@ def together(path: Path, publisher: int, gap_s: float) -> float | None:
 
     if not path.exists():
         return None
-    scan = polars.scan_parquet(path).filter(
+    scan = polars.scan_parquet(path, glob=False).filter(
         (polars.col("publisher") == publisher) & polars.col("first")
     )
     came = polars.col("sent_ns").cast(polars.Int64) + polars.col("latency_ns")
@@ -339,7 +341,7 @@ def classes(paths: Iterable[Path], which=None):
     with their size. Columns: latency_class, count."""
     import polars
 
-    scan = polars.scan_parquet([str(p) for p in paths])
+    scan = polars.scan_parquet([str(p) for p in paths], glob=False)
     if which is not None:
         scan = scan.filter(which)
     at = polars.col("latency_ns").clip(lower_bound=1).log(WIDTH).floor().cast(polars.Int32)

@@ -63,6 +63,7 @@ class _Execution(_Lax):
     adapter: str = ""
     cpus: str = ""
     hosts: str = ""
+    captured: list[str] = []
     bundling: bool = True
     way: _Way | None = None
     ways: dict[_Number, list[_Pairs]] = {}

@@ -441,8 +441,10 @@ async def _capture(
     host: Host, launcher: Launcher, program: Path, directory: Path, space: Path
 ) -> None:
     command = [str(program.with_name(CAPTURE_PROGRAM)), "--interface", "eth0"]
-    # What a run has that is resumed is kept.
-    number = 1 + len(list(directory.glob(f"{host.name}.*.pcap")))
+    # What a run has that is resumed is kept, also where of an earlier file the log alone is there.
+    names = (path.stem.removesuffix(".capture").rpartition(".") for path in directory.iterdir())
+    taken = [int(n) for name, _, n in names if name == host.name and n.isdecimal()]
+    number = 1 + max(taken, default=0)
     command += ["--out", str(directory / f"{host.name}.{number}.pcap")]
     log = directory / f"{host.name}.{number}.capture.log"
     capture = await launcher.start(CAPTURE, command, log, dict(os.environ), directory, space=space)
